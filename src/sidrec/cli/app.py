@@ -1,0 +1,33 @@
+"""The command line: one verb per file, each a thin skin over the library."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from sidrec.cli import models_verb
+
+app = typer.Typer(
+    name="sidrec",
+    help="Generative recommendation with semantic IDs: data frames in, real item ids out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("models")(models_verb.models)
+
+
+def main() -> None:
+    """Known errors are one sentence and exit code 2; anything else is a bug and keeps its traceback."""
+    from sidrec.core.errors import SidrecError
+
+    try:
+        app()
+    except SidrecError as error:
+        sys.stderr.write(f"sidrec: {error}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("sidrec: stopped; run the same command again to go on.\n")
+        sys.exit(130)

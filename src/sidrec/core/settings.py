@@ -1,0 +1,103 @@
+"""Settings at the door: frozen, no unknown keys, every problem at once, with a hint for a misspelt key."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sidrec.core.errors import SettingsError
+
+
+class Settings(BaseModel):
+    """Base of every settings class: immutable, strict about names, documented beside what it sets."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any], *, owner: str, where: str = "settings", section: str = "") -> Self:
+        """Build from plain values; `owner` is whose settings these are, `where` the recipe or command behind them."""
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise SettingsError(describe_problems(cls, error, owner=owner, where=where, section=section)) from None
+
+
+def describe_problems(
+    cls: type[BaseModel], error: ValidationError, *, owner: str, where: str, section: str = ""
+) -> str:
+    """Every problem of a validation as one line each."""
+    lines = []
+    for problem in error.errors():
+        path = [str(part) for part in problem["loc"]]
+        name = ".".join([section, *path] if section else path)
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"{where}: {name} is not a setting of {owner}{_hint(cls, path)}")
+        else:
+            lines.append(f"{where}: {name}: {_plain(problem['msg'])} (got {problem.get('input')!r})")
+    return "\n".join(lines)
+
+
+def _plain(message: str) -> str:
+    message = message.removeprefix("Value error, ").removeprefix("Input ")
+    return message[:1].lower() + message[1:]
+
+
+def _hint(cls: type[BaseModel], path: list[str]) -> str:
+    """The nearest existing name at the level of the unknown key."""
+    level: Any = cls
+    for part in path[:-1]:
+        field = level.model_fields.get(part) if isinstance(level, type) and issubclass(level, BaseModel) else None
+        level = field.annotation if field else None
+    if not (isinstance(level, type) and issubclass(level, BaseModel)):
+        return ""
+    near = difflib.get_close_matches(path[-1], list(level.model_fields), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else f"; it has: {', '.join(level.model_fields)}"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A recipe or plan file as plain values."""
+    try:
+        with Path(path).open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        raise SettingsError(f"{path}: no such file; recipes are TOML files, see the recipes/ folder.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}.") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: not valid UTF-8 text, so it is not a TOML file.") from None
+
+
+def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
+    """`a.b=v` options as nested values; the value is read as TOML (bare words as strings), never evaluated."""
+    merged: dict[str, Any] = {}
+    for text in assignments:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise SettingsError(f"--set {text}: write it as name=value, for example --set model.d_model=128")
+        try:
+            parsed = tomllib.loads(f"{key.strip()} = {value.strip()}")
+        except tomllib.TOMLDecodeError:
+            try:
+                parsed = tomllib.loads(f"{key.strip()} = {_quoted(value.strip())}")
+            except tomllib.TOMLDecodeError as error:
+                raise SettingsError(f"--set {text}: cannot be read as TOML: {error}") from None
+        merged = merge(merged, parsed)
+    return merged
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`over` laid on `base`, section by section."""
+    result = dict(base)
+    for key, value in over.items():
+        old = result.get(key)
+        result[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return result

@@ -1,0 +1,130 @@
+"""A prepared dataset: catalogue, time-ordered user sequences, and where train, validation and test begin and end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sidrec.core.artifacts import Artifact, Origin, open_artifact, write, write_json
+from sidrec.core.errors import InputError
+from sidrec.data.catalog import Catalog
+from sidrec.data.histories import Histories
+from sidrec.data.schema import CATALOG_FILE, EVENTS_FILE, STATISTICS_FILE, USERS_FILE
+from sidrec.data.statistics import Statistics, describe
+
+Split = Literal["validation", "test"]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """What one evaluation asks: for each user the history that may be seen and the item that came next."""
+
+    users: NDArray[np.int64]
+    histories: Histories
+    targets: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def take(self, rows: NDArray[np.int64]) -> Cases:
+        return Cases(self.users[rows], self.histories.take(rows), self.targets[rows])
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """User u has `sequences[u]`: training up to `train_ends[u]`, validation up to `validation_ends[u]`, then test."""
+
+    catalog: Catalog
+    user_ids: pl.Series
+    sequences: Histories
+    train_ends: NDArray[np.int64]
+    validation_ends: NDArray[np.int64]
+    timestamps: NDArray[np.int64] | None = None
+    fingerprint: str = ""
+
+    @property
+    def n_users(self) -> int:
+        return len(self.sequences)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.catalog)
+
+    def train_sequences(self) -> Histories:
+        """The training part of every user, in user order; some may be empty."""
+        starts = self.sequences.offsets[:-1]
+        return self.sequences.slice_rows(starts, starts + self.train_ends)
+
+    def train_counts(self) -> NDArray[np.int64]:
+        """How often each item occurs in training."""
+        return np.bincount(self.train_sequences().items, minlength=self.n_items)
+
+    def cases(self, split: Split) -> Cases:
+        """One case per user with a held-out item: the first held-out item, and everything before it as history."""
+        starts = self.sequences.offsets[:-1]
+        begin, end = (
+            (self.train_ends, self.validation_ends)
+            if split == "validation"
+            else (self.validation_ends, self.sequences.lengths)
+        )
+        users = np.flatnonzero((end > begin) & (begin > 0))
+        at = starts[users] + begin[users]
+        return Cases(users, self.sequences.slice_rows(starts[users], at), self.sequences.items[at])
+
+    def statistics(self) -> Statistics:
+        return describe(self.sequences, self.catalog)
+
+    def save(self, path: Path, origin: Origin | None = None) -> Path:
+        origin = origin or Origin("dataset", made_from={"content": self.fingerprint})
+        with write(path, origin) as directory:
+            self.write_files(directory)
+        return Path(path)
+
+    def write_files(self, directory: Path) -> None:
+        self.catalog.frame.write_parquet(directory / CATALOG_FILE)
+        users = {
+            "user_id": self.user_ids,
+            "length": self.sequences.lengths,
+            "train_end": self.train_ends,
+            "validation_end": self.validation_ends,
+        }
+        pl.DataFrame(users).write_parquet(directory / USERS_FILE)
+        events: dict[str, NDArray[np.int32] | NDArray[np.int64]] = {"item": self.sequences.items}
+        if self.timestamps is not None:
+            events["timestamp"] = self.timestamps
+        pl.DataFrame(events).write_parquet(directory / EVENTS_FILE)
+        write_json(directory / STATISTICS_FILE, self.statistics().as_dict())
+
+    @classmethod
+    def load(cls, path: Path) -> Dataset:
+        return cls.from_artifact(open_artifact(Path(path), "dataset"))
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact) -> Dataset:
+        users = pl.read_parquet(artifact.file(USERS_FILE))
+        events = pl.read_parquet(artifact.file(EVENTS_FILE))
+        lengths = users["length"].to_numpy().astype(np.int64)
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        stamps = events["timestamp"].to_numpy() if "timestamp" in events.columns else None
+        return cls(
+            catalog=Catalog(pl.read_parquet(artifact.file(CATALOG_FILE))),
+            user_ids=users["user_id"],
+            sequences=Histories(events["item"].to_numpy().astype(np.int32, copy=False), offsets),
+            train_ends=users["train_end"].to_numpy().astype(np.int64),
+            validation_ends=users["validation_end"].to_numpy().astype(np.int64),
+            timestamps=stamps,
+            fingerprint=artifact.fingerprint,
+        )
+
+    def item_index(self, item_ids: list[str]) -> NDArray[np.int32]:
+        """Indices of ids that must all exist."""
+        items = self.catalog.index_of(item_ids)
+        if (items < 0).any():
+            unknown = item_ids[int(np.flatnonzero(items < 0)[0])]
+            raise InputError(f"item {unknown!r} is not in the catalogue of {self.n_items} items.")
+        return items

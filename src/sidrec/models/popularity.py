@@ -1,0 +1,56 @@
+"""The floor: everybody gets what was most frequent in training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidrec.core.artifacts import Artifact
+from sidrec.core.progress import Progress
+from sidrec.core.settings import Settings
+from sidrec.data.dataset import Dataset
+from sidrec.data.histories import Histories
+from sidrec.models.base import Candidates, Ranking, Recommender, popular_items
+
+
+class PopularitySettings(Settings):
+    """Popularity has nothing to set."""
+
+
+class Popularity(Recommender):
+    """Ranks by training count; ties go to the lower item index."""
+
+    key: ClassVar[str] = "popularity"
+    settings_class: ClassVar[type[Settings]] = PopularitySettings
+
+    def _fit(self, data: Dataset, out: Path | None, progress: Progress) -> None:
+        """The counts are taken by the base class."""
+
+    def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:
+        longest = int(histories.lengths.max()) if candidates.exclude_seen else 0
+        pool, scores = popular_items(self.counts, min(k + longest, len(self.counts)), candidates.allowed)
+        if not candidates.exclude_seen:
+            return _cut(np.tile(pool, (len(histories), 1)), np.tile(scores, (len(histories), 1)), k)
+        seen = histories.padded(longest)  # (users, longest)
+        fresh = (pool[None, :, None] != seen[:, None, :]).all(-1) & (pool >= 0)  # (users, pool)
+        order = np.argsort(~fresh, axis=1, kind="stable")
+        kept = np.take_along_axis(fresh, order, 1)
+        items = np.where(kept, pool[order], -1)
+        return _cut(items, np.where(kept, scores[order], -np.inf), k)
+
+    def _write_files(self, directory: Path) -> None:
+        """Everything is in the catalogue file."""
+
+    def _read_files(self, artifact: Artifact) -> None:
+        """Everything is in the catalogue file."""
+
+
+def _cut(items: NDArray[np.int32], scores: NDArray[np.float32], k: int) -> Ranking:
+    """Exactly k columns."""
+    missing = max(k - items.shape[1], 0)
+    items = np.pad(items[:, :k], ((0, 0), (0, missing)), constant_values=-1)
+    scores = np.pad(scores[:, :k], ((0, 0), (0, missing)), constant_values=-np.inf)
+    return Ranking(items.astype(np.int32), scores.astype(np.float32))

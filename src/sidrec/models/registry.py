@@ -1,0 +1,58 @@
+"""Names become classes through one literal table; a row is a key, where the class is, and what it is."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from sidrec.core.artifacts import open_artifact
+from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.models.base import Recommender
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One row of the table; `defaults` are settings in which this row differs from its class."""
+
+    key: str
+    module: str
+    name: str
+    family: Literal["floor", "item-id", "semantic-id"]
+    summary: str
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def load_class(self) -> type[Recommender]:
+        found: type[Recommender] = getattr(importlib.import_module(self.module), self.name)
+        return found
+
+
+MODELS: tuple[ModelRow, ...] = (
+    ModelRow(
+        "popularity", "sidrec.models.popularity", "Popularity", "floor", "most frequent items of the training part"
+    ),
+)
+
+
+def find_model(key: str) -> ModelRow:
+    """The row of a key; an unknown key is an error with the nearest name."""
+    for row in MODELS:
+        if row.key == key:
+            return row
+    names = [row.key for row in MODELS]
+    near = difflib.get_close_matches(key, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known models: {', '.join(names)}."
+    raise SettingsError(f"{key!r} is not a model; {hint}")
+
+
+def load_model(path: Path) -> Recommender:
+    """A saved model of any kind."""
+    artifact = open_artifact(Path(path), "model")
+    try:
+        row = find_model(str(artifact.settings["model"]))
+    except (KeyError, SettingsError):
+        raise ArtifactError(f"{path}: was saved by a model this version does not know.") from None
+    return row.load_class().from_artifact(artifact)
