@@ -12,32 +12,32 @@ from sidrec.core.settings import Settings
 class TrainingOptions(Settings):
     """Options of THE training loop; every model's settings carry one as `training`."""
 
-    epochs: int = Field(150, ge=1)
-    minutes: float | None = Field(None, gt=0)
+    epochs: int = Field(default=150, ge=1)
+    minutes: float | None = Field(default=None, gt=0)
     """Stop at the end of the epoch in which this much time is used up (a budget, not a target)."""
-    batch_size: int = Field(1024, ge=1)
-    accumulate: int = Field(1, ge=1)
+    batch_size: int = Field(default=1024, ge=1)
+    accumulate: int = Field(default=1, ge=1)
     """Cut a batch into this many micro-batches whose gradients are added before the optimiser moves."""
-    learning_rate: float = Field(1e-3, gt=0)
-    weight_decay: float = Field(0.05, ge=0)
+    learning_rate: float = Field(default=1e-3, gt=0)
+    weight_decay: float = Field(default=0.05, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
     schedule: Literal["cosine", "constant"] = "cosine"
-    warmup: float = Field(0.1, ge=0, le=1)
+    warmup: float = Field(default=0.1, ge=0, le=1)
     """Share of all steps in which the learning rate rises linearly from 0."""
-    clip_norm: float | None = Field(1.0, gt=0)
+    clip_norm: float | None = Field(default=1.0, gt=0)
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """`auto`: bf16 on a GPU that has it, fp32 elsewhere; 16-bit on a CPU without the instructions is refused."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     metric: str | None = None
     """Validation figure that selects the best epoch and stops early; None keeps the last epoch."""
     goal: Literal["max", "min"] = "max"
-    patience: int | None = Field(None, ge=1)
+    patience: int | None = Field(default=None, ge=1)
     """Validations without improvement after which training stops; None never stops early."""
-    min_improvement: float = Field(0.0, ge=0)
+    min_improvement: float = Field(default=0.0, ge=0)
     """Relative improvement below which a validation counts as no improvement."""
-    validate_every: int = Field(1, ge=1)
+    validate_every: int = Field(default=1, ge=1)
     """Epochs between validations."""
-    checkpoint_seconds: float = Field(60.0, ge=0)
+    checkpoint_seconds: float = Field(default=60.0, ge=0)
     """A checkpoint is written at most this often (and always at the end of training)."""
     trackers: tuple[Literal["tensorboard", "wandb", "mlflow"], ...] = ()
     seed: int = 0

@@ -1,0 +1,143 @@
+"""Checkpoints: everything a killed training needs to go on, whole or not there.
+
+weights.safetensors     parameters and buffers now
+optimizer.safetensors   moments per parameter
+best.safetensors        weights of the best epoch so far (only with a validation metric)
+state.json              position, history, early stopping, loss scale
+
+Random states are not stored: every draw follows from (seed, epoch, step), see seeding.py.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
+
+from sidrec.core import artifacts
+from sidrec.core.errors import TrainingError
+from sidrec.training.early_stopping import EarlyStopping
+from sidrec.training.options import TrainingOptions
+
+NAME = "checkpoint"
+_FREE = frozenset({"minutes", "checkpoint_seconds", "trackers", "device"})
+_FREE_WHILE_RUNNING = _FREE | {"learning_rate", "clip_norm"}
+
+
+@dataclass
+class RunState:
+    """Where training stands; `epoch` and `step` count from 0 and name the next step to do."""
+
+    epoch: int = 0
+    step: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    """Sample-weighted sums of the running epoch's figures."""
+    history: list[dict[str, float]] = field(default_factory=list)
+    stopping: EarlyStopping = field(default_factory=EarlyStopping)
+    seconds: float = 0.0
+    finished: str = ""
+    """Why training ended: "epochs", "patience", "minutes", or nothing while it runs."""
+    scaler: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> RunState:
+        return cls(**{**values, "stopping": EarlyStopping(**values["stopping"])})
+
+
+@dataclass
+class Snapshot:
+    """The content of a checkpoint."""
+
+    state: RunState
+    weights: dict[str, Tensor]
+    optimizer: dict[str, Tensor]
+    best: dict[str, Tensor]
+
+
+def origin(module: nn.Module, n_samples: int, options: TrainingOptions) -> artifacts.Origin:
+    """What a checkpoint belongs to; one of another module, task or way of training is not resumed."""
+    shapes = {name: f"{tuple(tensor.shape)} {tensor.dtype}" for name, tensor in module.state_dict().items()}
+    settings = {"options": options.model_dump(mode="json"), "shapes": shapes, "n_samples": n_samples}
+    return artifacts.Origin("checkpoint", settings=settings, seed=options.seed)
+
+
+def save(workdir: Path, made_from: artifacts.Origin, snapshot: Snapshot) -> None:
+    """Replace the checkpoint in one step; the earlier one stays whole when the disk refuses."""
+    with artifacts.write(workdir / NAME, made_from) as folder:
+        for name in ("weights", "optimizer", "best"):
+            _save_tensors(getattr(snapshot, name), folder / f"{name}.safetensors")
+        artifacts.write_json(folder / "state.json", asdict(snapshot.state))
+
+
+def load(workdir: Path, wanted: artifacts.Origin) -> Snapshot | None:
+    """The checkpoint in `workdir`, verified; None where there is none; an error where it belongs to another run."""
+    path = workdir / NAME
+    artifacts.recover(path)
+    if not path.exists():
+        return None
+    found = artifacts.open_artifact(path, "checkpoint")
+    state = RunState.from_json(found.json("state.json"))
+    changes = _changes(found.settings, wanted.settings, _FREE if state.finished else _FREE_WHILE_RUNNING)
+    if changes:
+        raise TrainingError(
+            f"{path}: belongs to another training ({'; '.join(changes)}); "
+            "train with the same options, remove this folder to start anew, or choose another work directory."
+        )
+    tensors = {name: load_file(found.file(f"{name}.safetensors")) for name in ("weights", "optimizer", "best")}
+    return Snapshot(state, **tensors)
+
+
+def remove(workdir: Path) -> None:
+    """Drop the checkpoint once the trained model is safely stored; history and curve stay."""
+    shutil.rmtree(workdir / NAME, ignore_errors=True)
+
+
+def copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies on the CPU that share no memory (tied weights are stored twice and load alike)."""
+    return {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
+
+
+def optimizer_tensors(module: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The optimiser's moments under the parameters' names."""
+    named = {
+        f"{name}/{key}": value for name, p in module.named_parameters() for key, value in optimizer.state[p].items()
+    }
+    return copied(named)
+
+
+def restore_optimizer(module: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Put the moments back where `optimizer_tensors` took them."""
+    parameters = dict(module.named_parameters())
+    for full, tensor in tensors.items():
+        name, _, key = full.rpartition("/")
+        optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device)
+
+
+def _save_tensors(tensors: dict[str, Tensor], file: Path) -> None:
+    """Through Python's own file, so that a full disk is an OSError with its number."""
+    file.write_bytes(to_bytes(tensors))
+
+
+def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any], free: frozenset[str]) -> list[str]:
+    old, new = found["options"], wanted["options"]
+    changed = [key for key in new if key not in free and old.get(key) != _jsoned(new[key])]
+    lines = [f"{key} was {old.get(key)}, now {new[key]}" for key in changed]
+    if found["n_samples"] != wanted["n_samples"]:
+        lines.append(f"it had {found['n_samples']} samples, now {wanted['n_samples']}")
+    differing = [
+        k for k in {**found["shapes"], **wanted["shapes"]} if found["shapes"].get(k) != wanted["shapes"].get(k)
+    ]
+    if differing:
+        lines.append(f"the weights have other shapes, for example {differing[0]}")
+    return lines
+
+
+def _jsoned(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

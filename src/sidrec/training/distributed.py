@@ -1,0 +1,94 @@
+"""The processes that train together: equal weights at the start, gradients summed once per step.
+
+There is no wrapper around the module: processes may have different numbers of loss parts, so gradients are added up
+after the last one, in one message.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from sidrec.core.errors import SettingsError
+
+T = TypeVar("T")
+
+
+class World:
+    """This process among its peers (one alone unless started by `accelerate launch` or torchrun)."""
+
+    def __init__(self, device: str = "auto") -> None:
+        from accelerate.state import PartialState
+
+        _refuse_missing(device)
+        state = PartialState(cpu=device == "cpu")
+        self.rank: int = state.process_index
+        self.size: int = state.num_processes
+        # one process alone may train on another device than an earlier run in the same process did
+        self.device: torch.device = state.device if device == "auto" or self.size > 1 else torch.device(device)
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the process that writes, validates and shows progress."""
+        return self.rank == 0
+
+    def share(self, n_rows: int) -> slice:
+        """This process's part of a step's rows."""
+        return portion(slice(0, n_rows), self.rank, self.size)
+
+    def from_leader(self, value: T) -> T:
+        """The leading process's value, on every process."""
+        if self.size == 1:
+            return value
+        box: list[Any] = [value]
+        torch.distributed.broadcast_object_list(box, src=0, device=self._object_device)
+        return box[0]  # type: ignore[no-any-return]
+
+    def summed(self, figures: dict[str, float]) -> dict[str, float]:
+        """Named figures added up over the processes, each of which may lack some names."""
+        if self.size == 1:
+            return figures
+        everyone: list[Any] = [None] * self.size
+        torch.distributed.all_gather_object(everyone, figures)
+        total: dict[str, float] = {}
+        for one in everyone:
+            for key, value in one.items():
+                total[key] = total.get(key, 0.0) + value
+        return total
+
+    def equalise(self, module: nn.Module) -> None:
+        """Give every process the leading process's weights and buffers."""
+        if self.size > 1:
+            for tensor in module.state_dict().values():
+                torch.distributed.broadcast(tensor, src=0)
+
+    def sum_gradients(self, parameters: list[nn.Parameter]) -> None:
+        """Add up the gradients in one message; a parameter no process used keeps none."""
+        if self.size == 1:
+            return
+        used = torch.tensor([p.grad is not None for p in parameters], dtype=torch.float32, device=self.device)
+        pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        flat = torch.cat([used, *(piece.detach().reshape(-1) for piece in pieces)])
+        torch.distributed.all_reduce(flat)
+        sizes = [len(parameters), *(p.numel() for p in parameters)]
+        counts, *sums = torch.split(flat, sizes)
+        for parameter, count, total in zip(parameters, counts.tolist(), sums, strict=True):
+            parameter.grad = total.view_as(parameter).clone() if count else None
+
+    @property
+    def _object_device(self) -> torch.device | None:
+        return self.device if self.device.type == "cuda" else None
+
+
+def portion(whole: slice, number: int, parts: int) -> slice:
+    """The `number`-th of `parts` nearly equal neighbouring pieces of a slice."""
+    length = whole.stop - whole.start
+    return slice(whole.start + length * number // parts, whole.start + length * (number + 1) // parts)
+
+
+def _refuse_missing(device: str) -> None:
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there.get(device, True):
+        raise SettingsError(f"training.device = {device}: there is no such device here; use device = auto.")

@@ -1,0 +1,331 @@
+"""THE training loop: every model and every learned tokenizer trains through `train`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sidrec.core.artifacts import storage_errors
+from sidrec.core.errors import SettingsError, TrainingError
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.training import checkpoints, seeding
+from sidrec.training.checkpoints import RunState, Snapshot
+from sidrec.training.curve import draw_curve
+from sidrec.training.distributed import World, portion
+from sidrec.training.meter import HistoryFile, Meter
+from sidrec.training.objective import Batch, Objective
+from sidrec.training.optimizer import adamw, learning_rate
+from sidrec.training.options import TrainingOptions
+from sidrec.training.precision import choose_precision
+from sidrec.training.tracking import Trackers, check_trackers
+
+_SMALLEST_SCALE = 2.0**-8
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How training went; epochs count from 1.
+
+    A history entry holds `epoch`, `steps`, `loss`, `loss/<term>`, `gradient_norm`, `learning_rate`, `seconds`,
+    `samples_per_second`, and where measured `validation/<figure>` and `between/<figure>`.
+    """
+
+    history: list[dict[str, float]]
+    best_epoch: int | None
+    best_value: float | None
+    seconds: float
+    stopped_early: bool
+    epochs: int
+
+
+def train(
+    module: nn.Module,
+    objective: Objective,
+    options: TrainingOptions,
+    *,
+    workdir: Path | None = None,
+    progress: Progress | None = None,
+    name: str = "training",
+) -> TrainingResult:
+    """Train `module` in place; it ends with the weights of its best epoch (the last one without a metric).
+
+    With a `workdir` training survives a kill: called again with the same arguments it goes on from its last
+    checkpoint, with the weights the uninterrupted run would have had; a finished training returns at once.
+    Gradients are off and the module is in evaluation mode while figures are measured, and when `train` returns.
+    """
+    if objective.n_samples < 1:
+        raise TrainingError(f"{name}: there is nothing to learn from (0 samples); check the data and its split.")
+    check_trackers(options, workdir)
+    if workdir is not None:
+        with storage_errors(workdir):
+            workdir.mkdir(parents=True, exist_ok=True)
+    # the steps seed the global generator; the caller's own draws must not depend on having trained
+    with torch.random.fork_rng(devices=[]):
+        return _Run(module, objective, options, workdir, name).complete(progress or SilentProgress())
+
+
+class _Run:
+    """One training from start or resumption to its end."""
+
+    def __init__(
+        self, module: nn.Module, objective: Objective, options: TrainingOptions, workdir: Path | None, name: str
+    ) -> None:
+        self.objective, self.options, self.workdir, self.name = objective, options, workdir, name
+        self.world = World(options.device)
+        self.precision = choose_precision(options.precision, self.world.device)
+        self.module = module.to(self.world.device)
+        self.parameters = [p for p in self.module.parameters() if p.requires_grad]
+        self.optimizer = adamw(self.module, options)
+        self.scaler = self.precision.scaler()
+        self.origin = checkpoints.origin(module, objective.n_samples, options)
+        self.state = RunState()
+        self.best: dict[str, Tensor] = {}
+        self.steps_per_epoch = math.ceil(objective.n_samples / options.batch_size)
+        self.saved_at = self.began = time.monotonic()
+        self.used_before = 0.0
+
+    def complete(self, progress: Progress) -> TrainingResult:
+        if not self.world.leads:
+            progress = SilentProgress()
+        self._resume(progress)
+        if self._running():
+            self.history = HistoryFile(self._own_workdir, self.state.history)
+            with self._trackers(), progress.task(self.name, self.options.epochs * self.objective.n_samples) as task:
+                self.meter = Meter(task, done=self._samples_done())
+                while self._running():
+                    self._epoch()
+                self.meter.close()
+            self._finish()
+        else:
+            progress.note(f"{self.name}: already finished after {len(self.state.history)} epochs.")
+        if self.best:
+            self.module.load_state_dict(self.best)
+        self.module.eval()
+        return self._result()
+
+    # -- steps
+
+    def _epoch(self) -> None:
+        self.module.train()
+        order = seeding.epoch_order(self.options.seed, self.state.epoch, self.objective.n_samples)
+        began = time.monotonic()
+        first = self.state.step
+        for step in range(first, self.steps_per_epoch):
+            rows = order[step * self.options.batch_size : (step + 1) * self.options.batch_size]
+            figures = self._step(rows)
+            for key, value in figures.items():
+                self.state.sums[key] = self.state.sums.get(key, 0.0) + value * len(rows)
+            self.state.step += 1
+            self.meter.step(len(rows), f"{self.state.epoch + 1}/{self.options.epochs}", figures)
+            if self.state.step < self.steps_per_epoch:
+                self._checkpoint_if_due()
+        samples = self.objective.n_samples - first * self.options.batch_size
+        self._end_epoch(samples / max(1e-9, time.monotonic() - began))
+
+    def _step(self, rows: NDArray[np.int64]) -> dict[str, float]:
+        """One optimiser step on the rows of all processes; the step's figures."""
+        rate = learning_rate(self.options, self._steps_done(), self.options.epochs * self.steps_per_epoch)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)
+        figures = self.world.summed(self._back_propagate(rows))
+        self._refuse_non_finite(figures)
+        self.world.sum_gradients(self.parameters)
+        self.scaler.unscale_(self.optimizer)
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.options.clip_norm or math.inf))
+        self._refuse_bad_gradient(norm)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return {**figures, "gradient_norm": norm}
+
+    def _back_propagate(self, rows: NDArray[np.int64]) -> dict[str, float]:
+        """Gradients of this process's share, micro-batch by micro-batch and part by part; their losses by name."""
+        totals: dict[str, Tensor] = {}
+        mine = self.world.share(len(rows))
+        position = (self.state.epoch, self.state.step)
+        for micro in range(self.options.accumulate):
+            noise = seeding.generator(self.options.seed, "noise", *position)
+            torch.manual_seed(seeding.mixed_seed(self.options.seed, "dropout", *position, self.world.rank, micro))
+            batch = Batch(rows, portion(mine, micro, self.options.accumulate), noise, *position)
+            parts = iter(self.objective.parts(self.module, batch))
+            while True:
+                with self.precision.autocast():
+                    losses = next(parts, None)
+                if losses is None:
+                    break
+                if losses.total.requires_grad:  # a part in which nothing was masked has no graph
+                    self.scaler.scale(losses.total).backward()  # type: ignore[no-untyped-call]
+                for key, value in {"loss": losses.total, **{f"loss/{k}": v for k, v in losses.terms.items()}}.items():
+                    totals[key] = totals[key] + value.detach() if key in totals else value.detach().clone()
+        return {key: float(value) for key, value in totals.items()}
+
+    def _refuse_non_finite(self, figures: dict[str, float]) -> None:
+        bad = [key.removeprefix("loss/") for key, value in figures.items() if not math.isfinite(value)]
+        if bad:
+            self._give_up(f"the loss is no longer a finite number (term: {bad[-1]})")
+
+    def _refuse_bad_gradient(self, norm: float) -> None:
+        """With fp16 a step that overflows is skipped and the scale lowered, until that no longer helps."""
+        if not math.isfinite(norm) and (not self.scaler.is_enabled() or self.scaler.get_scale() < _SMALLEST_SCALE):
+            self._give_up("the gradient is no longer finite")
+
+    def _give_up(self, what: str) -> None:
+        kept = self.workdir is not None and (self.workdir / checkpoints.NAME).exists()
+        where = f" The last good checkpoint is kept in {self.workdir}." if kept else ""
+        raise TrainingError(
+            f"{self.name}: {what} in epoch {self.state.epoch + 1}, step {self.state.step + 1} of "
+            f"{self.steps_per_epoch}; lower training.learning_rate (now {self.options.learning_rate:g}) "
+            f"and train again.{where}"
+        )
+
+    # -- epochs
+
+    def _end_epoch(self, samples_per_second: float) -> None:
+        """Validate, keep the best weights, decide whether to go on, and only then do what belongs between epochs."""
+        state = self.state
+        entry = {"epoch": float(state.epoch + 1), "steps": float(self._steps_done())}
+        entry |= {key: value / self.objective.n_samples for key, value in state.sums.items()}
+        entry |= {"learning_rate": self.optimizer.param_groups[0]["lr"], "samples_per_second": samples_per_second}
+        figures = self._validate(state.epoch + 1)
+        entry |= {f"validation/{key}": value for key, value in figures.items()}
+        state.epoch, state.step, state.sums = state.epoch + 1, 0, {}
+        state.finished = self.world.from_leader(self._reason_to_stop())
+        if not state.finished:
+            entry |= self._between_epochs()
+        entry["seconds"] = self._seconds()
+        state.history.append(entry)
+        self.history.add(entry)
+        self.trackers.log(entry)
+        self._checkpoint_if_due()
+
+    def _validate(self, epoch: int) -> dict[str, float]:
+        if epoch % self.options.validate_every and epoch != self.options.epochs:
+            return {}
+        figures: dict[str, float] = {}
+        if self.world.leads:
+            self.module.eval()
+            with torch.no_grad(), self.precision.autocast():
+                figures = {key: float(value) for key, value in self.objective.validate(self.module).items()}
+            self.module.train()
+        figures = self.world.from_leader(figures)
+        metric = self.options.metric
+        if metric is None or not figures:
+            return figures
+        if metric not in figures:
+            raise SettingsError(
+                f"training.metric = {metric}: validation measures {', '.join(figures)}; name one of them."
+            )
+        options = self.options
+        if self.state.stopping.observe(
+            figures[metric], epoch, goal=options.goal, min_improvement=options.min_improvement
+        ):
+            self.best = checkpoints.copied(self.module.state_dict())
+        return figures
+
+    def _between_epochs(self) -> dict[str, float]:
+        epoch = self.state.epoch - 1
+        with torch.no_grad():
+            draws = seeding.generator(self.options.seed, "between epochs", epoch)
+            figures = self.objective.after_epoch(self.module, epoch, draws)
+        self.world.equalise(self.module)
+        return {f"between/{key}": float(value) for key, value in figures.items()}
+
+    def _reason_to_stop(self) -> str:
+        if self.state.epoch >= self.options.epochs:
+            return "epochs"
+        if self.state.stopping.exhausted(self.options.patience):
+            return "patience"
+        return "minutes" if self._over_budget(self._seconds()) else ""
+
+    def _over_budget(self, seconds: float) -> bool:
+        return self.options.minutes is not None and seconds >= 60.0 * self.options.minutes
+
+    # -- checkpoints
+
+    def _resume(self, progress: Progress) -> None:
+        """Take up the last checkpoint, if there is one; the leading process reads it for all."""
+        found = None if self._own_workdir is None else checkpoints.load(self._own_workdir, self.origin)
+        found = self.world.from_leader(found)
+        if found is None:
+            self.world.equalise(self.module)
+            return
+        self.state, self.best = found.state, found.best
+        self.used_before = self.state.seconds
+        self.module.load_state_dict(found.weights)
+        checkpoints.restore_optimizer(self.module, self.optimizer, found.optimizer)
+        if self.state.scaler:
+            self.scaler.load_state_dict(dict(self.state.scaler))
+        if self.state.finished == "minutes" and not self._over_budget(self.state.seconds):
+            self.state.finished = ""
+            self._between_epochs()
+        if not self.state.finished:
+            progress.note(f"{self.name}: resumed at epoch {self.state.epoch + 1}, step {self.state.step + 1}.")
+
+    def _checkpoint_if_due(self) -> None:
+        if time.monotonic() - self.saved_at >= self.options.checkpoint_seconds:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self.state.seconds = self._seconds()
+        if self._own_workdir is None:
+            return
+        self.state.scaler = self.scaler.state_dict()
+        weights = checkpoints.copied(self.module.state_dict())
+        moments = checkpoints.optimizer_tensors(self.module, self.optimizer)
+        checkpoints.save(self._own_workdir, self.origin, Snapshot(self.state, weights, moments, self.best))
+        self.saved_at = time.monotonic()
+
+    def _finish(self) -> None:
+        self._checkpoint()
+        if self._own_workdir is not None:
+            best = self.state.stopping.best_epoch
+            draw_curve(self._own_workdir / "curve.svg", self.state.history, title=self.name, best_epoch=best)
+
+    @contextmanager
+    def _trackers(self) -> Iterator[None]:
+        options = self.options if self.world.leads else self.options.model_copy(update={"trackers": ()})
+        self.trackers = Trackers(options, self.workdir, self.name)
+        try:
+            yield
+        finally:
+            self.trackers.close()
+
+    # -- where we stand
+
+    @property
+    def _own_workdir(self) -> Path | None:
+        """Only the leading process reads and writes files."""
+        return self.workdir if self.world.leads else None
+
+    def _steps_done(self) -> int:
+        return self.state.epoch * self.steps_per_epoch + self.state.step
+
+    def _samples_done(self) -> int:
+        return self.state.epoch * self.objective.n_samples + self.state.step * self.options.batch_size
+
+    def _running(self) -> bool:
+        return not self.state.finished
+
+    def _seconds(self) -> float:
+        """Training time, over all resumptions; steps lost to a kill are not counted."""
+        return self.used_before + time.monotonic() - self.began
+
+    def _result(self) -> TrainingResult:
+        state = self.state
+        return TrainingResult(
+            history=state.history,
+            best_epoch=state.stopping.best_epoch,
+            best_value=state.stopping.best_value,
+            seconds=state.seconds,
+            stopped_early=state.finished in ("patience", "minutes"),
+            epochs=state.epoch,
+        )
