@@ -1,0 +1,102 @@
+"""Everything that can be set about LLaDA-Rec, with the paper's symbols."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from sidrec.core.settings import Settings
+from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.sids.tokenize import TokenizeSettings
+from sidrec.training.options import TrainingOptions
+
+AttentionPattern = Literal["bidirectional", "prefix", "causal", "inter-item-causal", "intra-item-causal"]
+GenerationOrder = Literal["adaptive", "left-to-right", "right-to-left"]
+
+
+class MaskingSettings(Settings):
+    """The two masks: the paper's form and the authors' form of each."""
+
+    next_item: Literal["ratio", "exact-count"] = "exact-count"
+    """`ratio`: each token with probability r, weight 1/r (paper). `exact-count`: n of M tokens, n uniform in 1..M,
+    weight M/n (authors' code): the same expectation with less variance."""
+    history_ratio: Literal["per-sequence", "per-item"] = "per-sequence"
+    """`per-sequence`: one r for the whole history (paper). `per-item`: r of each item from {0, 1/M, .., 1} (authors)."""
+    history_input: Literal["history", "history-and-target"] = "history"
+    """What the history loss masks and sees: the history alone (paper), or with the target behind it (authors)."""
+    history_scale: Literal["sum", "positions"] = "positions"
+    """`sum`: over all history tokens (paper). `positions`: divided by the number of item positions (authors)."""
+    ratio_floor: float = Field(0.01, gt=0, lt=1)
+    """Smallest r: below it 1/r has unbounded variance and almost nothing is masked."""
+
+
+class SearchSettings(Settings):
+    """How the next item's codes are generated."""
+
+    beam_size: int = Field(50, ge=1)
+    """Beams kept after every filled slot (B)."""
+    n_steps: int | None = Field(None, ge=1)
+    """Forward passes per generation (T); None means one per code."""
+    order: GenerationOrder = "adaptive"
+    only_real_items: bool = True
+    """Only IDs some catalogue item has; False is the paper's literal search, which may return IDs of no item."""
+    method: Literal["beam", "score-fitting", "score-all"] = "beam"
+    """`score-fitting`: fill one slot, then score every item that fits (2 passes). `score-all`: score every item from
+    one pass. Both are approximations of the beam search that never leave the catalogue."""
+    narrowing: tuple[int, ...] | None = None
+    """Beam size per filled slot instead of one size for all, for example (50, 50, 20, 10)."""
+    frozen_history: bool = False
+    """Reuse the history's keys and values of the first pass also with `bidirectional` weights: an approximation."""
+    lazy: bool = False
+    """Expand the best beams first and stop when no other beam can matter: the same result."""
+
+
+class LLaDARecSettings(Settings):
+    """Settings of the masked discrete-diffusion recommender."""
+
+    d_model: int = Field(256, ge=1)
+    n_heads: int = Field(8, ge=1)
+    n_layers: int = Field(4, ge=1)
+    d_ff: int | None = Field(None, ge=1)
+    """Width of the gated feed-forward part; None means 4 * d_model."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    max_history: int = Field(20, ge=1)
+    attention: AttentionPattern = "bidirectional"
+    head: Literal["per-slot", "shared"] = "per-slot"
+    """`per-slot`: each slot chooses among its own K codes. `shared`: one softmax over the codes of all slots."""
+    positions: Literal["from-newest", "from-oldest"] = "from-newest"
+    logit_temperature: float = Field(1.0, gt=0)
+    history_mask_weight: float = Field(3.0, ge=0)
+    """Weight of the history loss (lambda, Eq. loss_total); 0 switches the loss off."""
+    next_item_loss: bool = True
+    """False leaves the history loss alone (training ablation)."""
+    samples: Literal["every-prefix", "one-prefix", "one-pass"] = "every-prefix"
+    """`every-prefix`: each (history, next item) pair of each user (paper). `one-prefix`: one random pair per user and
+    epoch. `one-pass`: all targets of a user in one pass; needs inter-item-causal and positions from the oldest."""
+    masking: MaskingSettings = MaskingSettings()
+    search: SearchSettings = SearchSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    tokenize: TokenizeSettings = TokenizeSettings()
+    validation_users: int = Field(1000, ge=1)
+    """A fixed random sample of this many users selects the best epoch by NDCG@10."""
+    validation_beam: int = Field(10, ge=10)
+    training: TrainingOptions = TrainingOptions(metric="ndcg@10", patience=20)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model {self.d_model} cannot be divided among {self.n_heads} heads")
+        if not self.next_item_loss and self.history_mask_weight == 0:
+            raise ValueError("both losses are switched off: keep next_item_loss or a history_mask_weight above 0")
+        if self.samples == "one-pass" and self.attention != "inter-item-causal":
+            raise ValueError(
+                "samples = one-pass needs attention = inter-item-causal: only there do targets share a history"
+            )
+        if self.samples == "one-pass" and self.positions != "from-oldest":
+            raise ValueError(
+                "samples = one-pass needs positions = from-oldest: one position per item for all its targets"
+            )
+        if self.samples == "one-pass" and self.masking.history_input != "history":
+            raise ValueError("samples = one-pass needs masking.history_input = history")
+        return self

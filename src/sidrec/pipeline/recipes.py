@@ -1,0 +1,80 @@
+"""Recipes: which model with which settings, as a TOML file and `--set` options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidrec.core.errors import SettingsError
+from sidrec.core.settings import merge, parse_assignments, read_toml
+from sidrec.models.base import Recommender
+from sidrec.models.registry import find_model
+
+SECTION = "model"
+_BUNDLED = (Path(__file__).resolve().parents[1] / "recipes", Path(__file__).resolve().parents[3] / "recipes")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model's key, its settings as plain values, and where they were read."""
+
+    key: str
+    values: dict[str, Any]
+    where: str
+
+    def build(self) -> Recommender:
+        """The model, not fitted; wrong settings are reported all at once, with the recipe's name."""
+        row = find_model(self.key)
+        cls = row.load_class()
+        values = merge(row.defaults, self.values)
+        model = cls(cls.settings_class.parse(values, owner=self.key, where=self.where, section=SECTION))
+        model.key = row.key  # type: ignore[misc]  # two rows may share a class
+        return model
+
+
+def read_recipe(name: str | None, model: str | None = None, assignments: Sequence[str] = ()) -> Recipe:
+    """The recipe of this name or path (None: the model's defaults), with `--set` values laid over it."""
+    where = "--set" if name is None else str(name)
+    sections = {} if name is None else read_toml(find_recipe(name))
+    unknown = [key for key in sections if key != SECTION]
+    if unknown:
+        raise SettingsError(f"{where}: [{unknown[0]}] is not a section of a recipe; it has one section, [{SECTION}].")
+    values = merge(dict(sections.get(SECTION, {})), _within_model(parse_assignments(assignments)))
+    key = values.pop("key", None)
+    if model and key and model != key:
+        raise SettingsError(f"{where}: is a recipe of {key}, but --model is {model}; leave one of them out.")
+    if not (model or key):
+        raise SettingsError(f"{where}: names no model; give --model KEY or a recipe with key = ... in [{SECTION}].")
+    return Recipe(str(model or key), values, where)
+
+
+def _within_model(values: dict[str, Any]) -> dict[str, Any]:
+    """`--set model.d_model=8` and `--set d_model=8` mean the same."""
+    inside = values.pop(SECTION, {})
+    return merge(values, inside if isinstance(inside, dict) else {SECTION: inside})
+
+
+def find_recipe(name: str) -> Path:
+    """A path, or the name of a bundled recipe such as `demo/llada-rec`."""
+    given = Path(name)
+    if given.suffix == ".toml" and given.is_file():
+        return given
+    for folder in (Path("recipes"), *_BUNDLED):
+        found = folder / (name if name.endswith(".toml") else f"{name}.toml")
+        if found.is_file():
+            return found
+    known = ", ".join(bundled_recipes()) or "none"
+    raise SettingsError(f"{name}: no such recipe file; bundled recipes: {known}.")
+
+
+def bundled_recipes() -> list[str]:
+    """Names that `--recipe` takes."""
+    names = {
+        file.relative_to(folder).with_suffix("").as_posix()
+        for folder in _BUNDLED
+        for file in folder.glob("*/*.toml")
+        if file.parent.name != "experiments"
+    }
+    return sorted(names)

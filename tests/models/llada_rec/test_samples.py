@@ -1,0 +1,54 @@
+"""Samples: every target exactly once, with the right history."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sidrec.data.histories import Histories
+from sidrec.models.llada_rec.samples import every_prefix, one_prefix, windows
+
+ROWS = st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=6)
+
+
+def test_every_prefix_by_hand() -> None:
+    pairs = every_prefix(Histories.from_lists([[1, 2, 3], [7], [4, 5]]), max_history=1)
+    assert pairs.items[pairs.targets].tolist() == [2, 3, 5]
+    assert pairs.histories(pad=-1).tolist() == [[1], [2], [4]]
+
+
+@given(rows=ROWS, max_history=st.integers(1, 5))
+@settings(max_examples=60, deadline=None)
+def test_every_prefix_equals_the_literal_list(rows: list[list[int]], max_history: int) -> None:
+    pairs = every_prefix(Histories.from_lists(rows), max_history)
+    literal = [(row[max(0, t - max_history) : t], row[t]) for row in rows for t in range(1, len(row))]
+    assert pairs.items[pairs.targets].tolist() == [target for _, target in literal]
+    if literal:
+        found = pairs.histories(pad=-1)
+        assert [row[row >= 0].tolist() for row in found] == [history for history, _ in literal]
+
+
+@given(rows=ROWS, max_history=st.integers(1, 5))
+@settings(max_examples=60, deadline=None)
+def test_windows_cover_every_target_once(rows: list[list[int]], max_history: int) -> None:
+    sequences = Histories.from_lists(rows)
+    found = windows(sequences, max_history)
+    assert (found.n_targets >= 1).all() and (found.n_targets <= max_history).all()
+    covered = sorted(t for w in range(len(found)) for t in range(found.starts[w] + 1, found.ends[w]))
+    assert covered == every_prefix(sequences, max_history).targets.tolist()
+
+
+def test_window_padding_stands_on_the_right() -> None:
+    found = windows(Histories.from_lists([[1, 2, 3], [4, 5]]), max_history=4)
+    assert found.padded(np.array([0, 1]), pad=9).tolist() == [[1, 2, 3], [4, 5, 9]]
+
+
+def test_one_prefix_reaches_every_target() -> None:
+    sequences = Histories.from_lists([[1, 2, 3, 4], [5, 6]])
+    generator = torch.Generator().manual_seed(0)
+    drawn = [one_prefix(sequences, 2, np.array([0, 1]), generator) for _ in range(60)]
+    assert {int(pairs.items[pairs.targets[0]]) for pairs in drawn} == {2, 3, 4}
+    assert {int(pairs.items[pairs.targets[1]]) for pairs in drawn} == {6}
+    assert all(pairs.lengths.max() <= 2 for pairs in drawn)
