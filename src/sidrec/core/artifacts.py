@@ -6,8 +6,7 @@ rename. A reader verifies the hashes and says which file is wrong. Nothing execu
 
 from __future__ import annotations
 
-import ctypes
-import errno
+import glob
 import hashlib
 import json
 import os
@@ -21,6 +20,20 @@ from pathlib import Path
 from typing import Any
 
 from sidrec.core.errors import ArtifactError, StorageError
+from sidrec.core.storage import recover, sha256_of, storage_errors, swap_in, write_json
+
+__all__ = [
+    "Artifact",
+    "Origin",
+    "finished",
+    "open_artifact",
+    "sha256_of",
+    "storage_errors",
+    "swap_in",
+    "work_directory",
+    "write",
+    "write_json",
+]
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -81,10 +94,11 @@ def write(path: Path, origin: Origin, *, resumable: bool = False) -> Iterator[Pa
     With `resumable` the sibling has a fixed name and survives an error or a kill, so that a job can go on where it
     stopped; the job itself must know which of its files are finished.
     """
-    path = Path(path)
+    path = Path(path).resolve()
     work = work_directory(path, origin) if resumable else path.parent / f".{path.name}.tmp-{os.getpid()}"
     with storage_errors(path):
         _sweep(path)
+        _refuse_foreign(path)
         if not resumable:
             shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, exist_ok=True)
@@ -103,13 +117,14 @@ def write(path: Path, origin: Origin, *, resumable: bool = False) -> Iterator[Pa
 
 def work_directory(path: Path, origin: Origin) -> Path:
     """Where a resumable job of this origin keeps its unfinished files."""
-    return Path(path).parent / f".{Path(path).name}.work-{origin.fingerprint[:12]}"
+    path = Path(path).resolve()
+    return path.parent / f".{path.name}.work-{origin.fingerprint[:12]}"
 
 
 def open_artifact(path: Path, kind: str | None = None, *, verify: bool = True) -> Artifact:
     """The artefact at `path`, verified; a damaged or foreign one is an error that names the file."""
     path = Path(path)
-    recover(path)
+    recover(path.resolve())
     file = path / MANIFEST
     if not path.exists():
         raise ArtifactError(f"{path}: no such directory{_make(kind)}.")
@@ -120,14 +135,14 @@ def open_artifact(path: Path, kind: str | None = None, *, verify: bool = True) -
         artifact = Artifact(path, manifest)
         if manifest["format"] != FORMAT:
             raise ArtifactError(f"{file}: format {manifest['format']}, this version reads {FORMAT}; make it again.")
-        files = dict(manifest["files"])
-        artifact.kind, artifact.fingerprint  # noqa: B018
-    except (ValueError, KeyError, TypeError):
+        files = {str(name): (int(facts["bytes"]), str(facts["sha256"])) for name, facts in manifest["files"].items()}
+        artifact.kind, artifact.fingerprint, artifact.settings, artifact.made_from  # noqa: B018
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ArtifactError(f"{file}: damaged manifest; make the artefact again.") from None
     if kind is not None and artifact.kind != kind:
         raise ArtifactError(f"{path}: is a {artifact.kind} artefact, a {kind} artefact is needed{_make(kind)}.")
-    for name, facts in files.items():
-        _check_file(path / name, facts, verify=verify)
+    for name, (size, sha256) in files.items():
+        _check_file(path / name, size, sha256 if verify else None)
     return artifact
 
 
@@ -139,69 +154,11 @@ def finished(path: Path, origin: Origin) -> bool:
         return False
 
 
-def sha256_of(path: Path) -> str:
-    """Hash of a file, read in pieces."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def write_json(path: Path, value: Any) -> None:
-    """JSON on disk, readable, flushed and complete before it gets its name."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(value, file, indent=2, ensure_ascii=False, default=str)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def swap_in(new: Path, path: Path) -> None:
-    """Give `new` the name `path` in one step; what stood there before is removed afterwards."""
-    if not path.exists():
-        new.rename(path)
-    elif _exchange(new, path):
-        shutil.rmtree(new, ignore_errors=True)
-    else:
-        old = path.parent / f".{path.name}.old"
-        shutil.rmtree(old, ignore_errors=True)
-        path.rename(old)
-        new.rename(path)
-        shutil.rmtree(old, ignore_errors=True)
-    _sync_directory(path.parent)
-
-
-def recover(path: Path) -> None:
-    """Where a file system without an atomic exchange was killed between two renames, bring the old one back."""
-    old = path.parent / f".{path.name}.old"
-    if not path.exists() and (old / MANIFEST).is_file():
-        old.rename(path)
-
-
-@contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
-    """Turn a refusal of the disk into one sentence."""
-    try:
-        yield
-    except OSError as error:
-        reasons = {
-            errno.ENOSPC: "no space left on the disk; free some and run the same command again",
-            errno.EDQUOT: "the disk quota is used up; free some space and run the same command again",
-            errno.EACCES: "no permission to write there; choose another --out",
-            errno.EROFS: "the file system is read-only; choose another --out",
-            errno.ENOTDIR: "a part of this path is a file, not a directory; choose another --out",
-        }
-        if error.errno in reasons:
-            raise StorageError(f"{path}: {reasons[error.errno]}.") from error
-        raise
-
-
 def _seal(work: Path, origin: Origin) -> None:
     """Hash what is there and write the manifest, last."""
     files = {}
     for file in sorted(work.rglob("*")):
-        if file.is_file() and file.name != MANIFEST:
+        if file.is_file() and file != work / MANIFEST:
             name = file.relative_to(work).as_posix()
             files[name] = {"sha256": sha256_of(file), "bytes": file.stat().st_size}
     manifest = {
@@ -227,47 +184,42 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _check_file(file: Path, facts: Mapping[str, Any], *, verify: bool) -> None:
+def _check_file(file: Path, size: int, sha256: str | None) -> None:
     if not file.is_file():
         raise ArtifactError(f"{file}: missing, though the manifest lists it; make the artefact again.")
-    size = file.stat().st_size
-    if size != facts["bytes"]:
-        raise ArtifactError(f"{file}: has {size} bytes instead of {facts['bytes']}; make the artefact again.")
-    if verify and sha256_of(file) != facts["sha256"]:
+    found = file.stat().st_size
+    if found != size:
+        raise ArtifactError(f"{file}: has {found} bytes instead of {size}; make the artefact again.")
+    if sha256 is not None and sha256_of(file) != sha256:
         raise ArtifactError(f"{file}: its content has changed since it was written; make the artefact again.")
 
 
-def _exchange(first: Path, second: Path) -> bool:
-    """Swap two names atomically (Linux renameat2); False where the system cannot."""
-    try:
-        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return False
-    at_fdcwd, rename_exchange = -100, 2
-    done = renameat2(at_fdcwd, os.fsencode(first), at_fdcwd, os.fsencode(second), rename_exchange)
-    return bool(done == 0)
+def _refuse_foreign(path: Path) -> None:
+    """What stands at `path` is replaced, so it must be nothing, an empty directory or an artefact of ours."""
+    if path.is_dir() and not (path / MANIFEST).is_file() and any(path.iterdir()):
+        raise StorageError(f"{path}: holds files that sidrec did not write, nothing was touched; choose another --out.")
+    if path.exists() and not path.is_dir():
+        raise StorageError(f"{path}: is a file, and a directory is to be written; choose another --out.")
 
 
 def _sweep(path: Path) -> None:
-    """Remove temporary siblings that killed writers left behind (their process is gone)."""
+    """Remove what killed writers left behind (their process is gone)."""
     recover(path)
-    for stale in path.parent.glob(f".{path.name}.tmp-*"):
+    if path.exists():
+        shutil.rmtree(path.parent / f".{path.name}.old", ignore_errors=True)
+    for stale in _siblings(path, "tmp"):
         owner = stale.name.rpartition("-")[2]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(stale, ignore_errors=True)
 
 
 def _sweep_work(path: Path) -> None:
-    for stale in path.parent.glob(f".{path.name}.work-*"):
+    for stale in _siblings(path, "work"):
         shutil.rmtree(stale, ignore_errors=True)
 
 
-def _sync_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _siblings(path: Path, purpose: str) -> list[Path]:
+    return list(path.parent.glob(f".{glob.escape(path.name)}.{purpose}-*"))
 
 
 _COMMANDS = {
@@ -275,6 +227,7 @@ _COMMANDS = {
     "embeddings": "sidrec embed",
     "sids": "sidrec tokenize",
     "model": "sidrec train",
+    "evaluation": "sidrec evaluate",
 }
 
 

@@ -48,20 +48,27 @@ class _LineTask:
         self._name, self._total, self._stream, self._every = name, total, stream, every
         self._done, self._start = 0, time.monotonic()
         self._shown = self._start
+        self._figures: dict[str, float | str] = {}
 
     def advance(self, amount: int = 1, **figures: float | str) -> None:
         self._done += amount
+        self._figures = figures or self._figures
         now = time.monotonic()
         if now - self._shown >= self._every:
             self._shown = now
-            self.show(now, figures)
+            self._show(now)
 
-    def show(self, now: float, figures: dict[str, float | str]) -> None:
+    def finish(self) -> None:
+        """A last line, so that a log that began does not end in the middle; short tasks stay silent."""
+        if self._shown > self._start:
+            self._show(time.monotonic())
+
+    def _show(self, now: float) -> None:
         elapsed = now - self._start
         rate = self._done / elapsed if elapsed > 0 else 0.0
         of = f"/{self._total}" if self._total else ""
         left = f", {(self._total - self._done) / rate:.0f} s left" if self._total and rate > 0 else ""
-        named = "".join(f", {key} {_figure(value)}" for key, value in figures.items())
+        named = "".join(f", {key} {_figure(value)}" for key, value in self._figures.items())
         self._stream.write(f"{self._name}: {self._done}{of}, {elapsed:.0f} s{left}{named}\n")
         self._stream.flush()
 
@@ -75,7 +82,9 @@ class LineProgress:
 
     @contextmanager
     def task(self, name: str, total: int | None = None) -> Iterator[ProgressTask]:
-        yield _LineTask(name, total, self._stream, self._every)
+        line = _LineTask(name, total, self._stream, self._every)
+        yield line
+        line.finish()
 
     def note(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -92,24 +101,31 @@ class _RichTask:
 
 
 class RichProgress:
-    """Live bars on a terminal."""
+    """Live bars on a terminal; a task inside a task is a further bar of the same display."""
 
     def __init__(self) -> None:
         from rich.console import Console
 
         self._console = Console(stderr=True)
+        self._bars: Any = None
 
     @contextmanager
     def task(self, name: str, total: int | None = None) -> Iterator[ProgressTask]:
+        if self._bars is not None:
+            yield _RichTask(self._bars, self._bars.add_task(name, total=total, figures=""))
+            return
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
         columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-        with Bars(*columns, TextColumn("{task.fields[figures]}"), console=self._console) as bars:
-            yield _RichTask(bars, bars.add_task(name, total=total, figures=""))
+        try:
+            with Bars(*columns, TextColumn("{task.fields[figures]}"), console=self._console) as self._bars:
+                yield _RichTask(self._bars, self._bars.add_task(name, total=total, figures=""))
+        finally:
+            self._bars = None
 
     def note(self, text: str) -> None:
-        self._console.print(text, highlight=False)
+        self._console.print(text, highlight=False, markup=False)
 
 
 def terminal_progress() -> Progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -37,8 +38,10 @@ def describe_problems(
         name = ".".join([section, *path] if section else path)
         if problem["type"] == "extra_forbidden":
             lines.append(f"{where}: {name} is not a setting of {owner}{_hint(cls, path)}")
+        elif problem["type"] == "missing":
+            lines.append(f"{where}: {name} is needed by {owner} and not given")
         else:
-            lines.append(f"{where}: {name}: {_plain(problem['msg'])} (got {problem.get('input')!r})")
+            lines.append(f"{where}: {name}: {_plain(problem['msg'])} (got {reprlib.repr(problem.get('input'))})")
     return "\n".join(lines)
 
 

@@ -1,0 +1,99 @@
+"""The disk, carefully: whole files, directories that change in one step, and refusals in words."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sidrec.core.errors import SidrecError, StorageError
+
+_REFUSALS = {
+    errno.ENOSPC: "no space left on the disk; free some and run the same command again",
+    errno.EDQUOT: "the disk quota is used up; free some space and run the same command again",
+    errno.EACCES: "no permission to write there; choose another --out",
+    errno.EROFS: "the file system is read-only; choose another --out",
+    errno.ENOTDIR: "a part of this path is a file, not a directory; choose another --out",
+}
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn a refusal of the disk into one sentence, also where a library wrapped it in an error of its own."""
+    try:
+        yield
+    except SidrecError:
+        raise
+    except Exception as error:
+        code = error.errno if isinstance(error, OSError) else None
+        if "No space left on device" in str(error):
+            code = errno.ENOSPC
+        if code in _REFUSALS:
+            raise StorageError(f"{path}: {_REFUSALS[code]}.") from error
+        raise
+
+
+def sha256_of(path: Path) -> str:
+    """Hash of a file, read in pieces."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_json(path: Path, value: Any) -> None:
+    """JSON on disk, readable, flushed and complete before it gets its name."""
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("w", encoding="utf-8") as file:
+        json.dump(value, file, indent=2, ensure_ascii=False, default=str)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def swap_in(new: Path, path: Path) -> None:
+    """Give `new` the name `path` in one step; what stood there before is removed afterwards."""
+    if not path.exists():
+        new.rename(path)
+    elif _exchange(new, path):
+        shutil.rmtree(new, ignore_errors=True)
+    else:
+        old = path.parent / f".{path.name}.old"
+        shutil.rmtree(old, ignore_errors=True)
+        path.rename(old)
+        new.rename(path)
+        shutil.rmtree(old, ignore_errors=True)
+    _sync_directory(path.parent)
+
+
+def recover(path: Path) -> None:
+    """Where a file system without an atomic exchange was killed between two renames, bring the old one back."""
+    old = path.parent / f".{path.name}.old"
+    if not path.exists() and old.is_dir():
+        old.rename(path)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two names atomically (Linux renameat2); False where the system cannot."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    at_fdcwd, rename_exchange = -100, 2
+    done = renameat2(at_fdcwd, os.fsencode(first), at_fdcwd, os.fsencode(second), rename_exchange)
+    return bool(done == 0)
+
+
+def _sync_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

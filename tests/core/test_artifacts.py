@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sidrec.core import artifacts
+from sidrec.core.artifacts import Origin, finished, open_artifact, work_directory, write, write_json
+from sidrec.core.errors import ArtifactError, StorageError
+
+ORIGIN = Origin("dataset", settings={"k_core": 5}, made_from={"source": "abc"}, seed=1)
+
+
+def save(path: Path, text: str = "one", origin: Origin = ORIGIN) -> Path:
+    with write(path, origin) as directory:
+        (directory / "data.txt").write_text(text)
+        (directory / "deep").mkdir()
+        write_json(directory / "deep" / "manifest.json", {"text": text})
+    return path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_is_written_can_be_opened(tmp_path):
+    artifact = open_artifact(save(tmp_path / "new" / "run"), "dataset")
+    assert artifact.file("data.txt").read_text() == "one"
+    assert artifact.json("deep/manifest.json") == {"text": "one"}
+    assert (artifact.kind, artifact.settings, artifact.made_from) == ("dataset", {"k_core": 5}, {"source": "abc"})
+    assert artifact.fingerprint == ORIGIN.fingerprint
+    assert artifact.manifest["seed"] == 1
+    assert {"python", "numpy", "sidrec"} <= set(artifact.manifest["versions"])
+    assert names(tmp_path / "new") == ["run"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Origin("model", ORIGIN.settings, ORIGIN.made_from, 1),
+        Origin("dataset", {"k_core": 6}, ORIGIN.made_from, 1),
+        Origin("dataset", ORIGIN.settings, {"source": "abd"}, 1),
+        Origin("dataset", ORIGIN.settings, ORIGIN.made_from, 2),
+    ],
+)
+def test_finished_means_exactly_this(tmp_path, other):
+    path = save(tmp_path / "run")
+    assert finished(path, ORIGIN)
+    assert not finished(path, other)
+    assert not finished(tmp_path / "nothing", ORIGIN)
+    (path / "data.txt").write_text("two")
+    assert not finished(path, ORIGIN)
+
+
+def damage_manifest(path: Path, change) -> None:
+    manifest = json.loads((path / "manifest.json").read_text())
+    change(manifest)
+    (path / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda p: (p / "data.txt").write_text("two"), r"data\.txt: its content has changed"),
+        (lambda p: (p / "data.txt").write_text("longer"), r"data\.txt: has 6 bytes instead of 3"),
+        (lambda p: (p / "data.txt").unlink(), r"data\.txt: missing, though the manifest lists it"),
+        (lambda p: (p / "manifest.json").unlink(), r"has no manifest\.json, so it was never finished"),
+        (lambda p: (p / "manifest.json").write_text('{"format": 1'), r"manifest\.json: damaged manifest"),
+        (lambda p: (p / "manifest.json").write_bytes(b"\xff\xfe"), r"manifest\.json: damaged manifest"),
+        (lambda p: (p / "manifest.json").write_text("[]"), r"manifest\.json: damaged manifest"),
+        (lambda p: damage_manifest(p, lambda m: m.pop("settings")), r"damaged manifest"),
+        (lambda p: damage_manifest(p, lambda m: m.update(files=["data.txt"])), r"damaged manifest"),
+        (lambda p: damage_manifest(p, lambda m: m["files"]["data.txt"].pop("bytes")), r"damaged manifest"),
+        (lambda p: damage_manifest(p, lambda m: m.update(format=99)), r"format 99, this version reads 1"),
+    ],
+)
+def test_damage_is_named(tmp_path, spoil, words):
+    path = save(tmp_path / "run")
+    spoil(path)
+    with pytest.raises(ArtifactError, match=words):
+        open_artifact(path, "dataset")
+
+
+def test_another_kind_nothing_and_a_file(tmp_path):
+    path = save(tmp_path / "run")
+    with pytest.raises(ArtifactError, match="is a dataset artefact, a model artefact is needed; make one with `sidrec"):
+        open_artifact(path, "model")
+    with pytest.raises(ArtifactError, match="no such directory; make one with `sidrec embed`"):
+        open_artifact(tmp_path / "none", "embeddings")
+    with pytest.raises(ArtifactError, match=r"has no manifest\.json"):
+        open_artifact(path / "data.txt")
+    with pytest.raises(ArtifactError, match=r"has no file other\.txt"):
+        open_artifact(path).file("other.txt")
+
+
+def test_without_verification_only_sizes_are_looked_at(tmp_path):
+    path = save(tmp_path / "run")
+    (path / "data.txt").write_text("two")
+    assert open_artifact(path, verify=False).kind == "dataset"
+
+
+def test_an_error_leaves_the_old_one_and_no_rest(tmp_path):
+    path = save(tmp_path / "run")
+    with pytest.raises(ZeroDivisionError), write(path, ORIGIN) as directory:
+        (directory / "data.txt").write_text("half")
+        raise ZeroDivisionError
+    assert open_artifact(path).file("data.txt").read_text() == "one"
+    assert names(tmp_path) == ["run"]
+
+
+def test_a_new_one_replaces_the_old_one_wholly(tmp_path):
+    path = save(tmp_path / "run")
+    with write(path, ORIGIN) as directory:
+        (directory / "other.txt").write_text("x")
+    assert names(path) == ["manifest.json", "other.txt"]
+    assert names(tmp_path) == ["run"]
+
+
+def test_files_that_are_not_ours_are_never_replaced(tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "diary.txt").write_text("dear diary")
+    (tmp_path / "notes").write_text("note")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StorageError, match="holds files that sidrec did not write"):
+        save(tmp_path / "letters")
+    with pytest.raises(StorageError, match="is a file, and a directory is to be written"):
+        save(tmp_path / "notes")
+    with pytest.raises(StorageError, match="a part of this path is a file"):
+        save(tmp_path / "notes" / "run")
+    assert (tmp_path / "letters" / "diary.txt").read_text() == "dear diary"
+    assert (tmp_path / "notes").read_text() == "note"
+    assert open_artifact(save(tmp_path / "empty")).kind == "dataset"
+
+
+def test_the_current_directory_is_not_swept_away(tmp_path, monkeypatch):
+    (tmp_path / "mine.txt").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match="did not write"):
+        save(Path())
+    assert names(tmp_path) == ["mine.txt"]
+
+
+def test_resumable_work_survives_an_error_and_belongs_to_its_origin(tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises(ZeroDivisionError), write(path, ORIGIN, resumable=True) as directory:
+        (directory / "part-0").write_text("done")
+        raise ZeroDivisionError
+    assert work_directory(path, ORIGIN).is_dir()
+    other = Origin("dataset", {"k_core": 9})
+    with pytest.raises(ZeroDivisionError), write(path, other, resumable=True) as directory:
+        assert names(directory) == []
+        raise ZeroDivisionError
+    with write(path, ORIGIN, resumable=True) as directory:
+        assert names(directory) == ["part-0"]
+        (directory / "part-1").write_text("done")
+    assert set(open_artifact(path).manifest["files"]) == {"part-0", "part-1"}
+    assert names(tmp_path) == ["run"]
+
+
+def no_space(*args, **kwargs):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_the_old_one(tmp_path, monkeypatch):
+    path = save(tmp_path / "run")
+    monkeypatch.setattr(artifacts, "write_json", no_space)
+    with pytest.raises(StorageError, match=r"run: no space left on the disk; free some and run the same command"):
+        save(path, "two")
+    assert open_artifact(path).file("data.txt").read_text() == "one"
+    assert names(tmp_path) == ["run"]
+
+
+def test_a_full_disk_keeps_resumable_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(artifacts, "write_json", no_space)
+    with pytest.raises(StorageError), write(tmp_path / "run", ORIGIN, resumable=True) as directory:
+        (directory / "part-0").write_text("done")
+    assert names(work_directory(tmp_path / "run", ORIGIN)) == ["part-0"]
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_dead_writers_left_is_swept_and_living_ones_are_not(tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for owner in (gone.pid, os.getppid()):
+        (tmp_path / f".run[1].tmp-{owner}").mkdir()
+    save(tmp_path / "run[1]")
+    assert names(tmp_path) == [f".run[1].tmp-{os.getppid()}", "run[1]"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from sidrec.core.artifacts import Origin, write
+path, version = Path(sys.argv[1]), 0
+while True:
+    version += 1
+    with write(path, Origin("dataset", {"version": version})) as directory:
+        for name in ("a", "b", "c"):
+            (directory / name).write_text(str(version) * 2000)
+    if version == 1:
+        print("go", flush=True)
+"""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_killed_writer_leaves_the_old_one_or_the_new_one(tmp_path, seed):
+    path = tmp_path / "run"
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    with writer, writer.stdout:
+        assert writer.stdout.readline() == b"go\n"
+        time.sleep(random.Random(seed).uniform(0, 0.03))
+        writer.send_signal(signal.SIGKILL)
+    artifact = open_artifact(path, "dataset")
+    assert {artifact.file(name).read_text() for name in "abc"} == {str(artifact.settings["version"]) * 2000}
+    save(path)
+    assert names(tmp_path) == ["run"]
