@@ -1,0 +1,53 @@
+"""Learned positions: which slot of an item a token fills, and how long ago the item was."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from sidrec.core.errors import InputError
+
+
+class Positions(nn.Module):
+    """Adds up two learned vectors per token.
+
+    `from-newest`: the token's slot, and its item counted back from the target (target 0, newest history item 1), so
+    that a longer history shifts nothing. `absolute`: the token's place in the flat sequence and its item's place in
+    it, both from the oldest (the authors' way).
+    """
+
+    def __init__(
+        self,
+        n_codes: int,
+        max_history: int,
+        d_model: int,
+        kind: Literal["from-newest", "absolute"] = "from-newest",
+    ) -> None:
+        super().__init__()
+        self.n_codes, self.max_history, self.kind = n_codes, max_history, kind
+        n_items = max_history + 1
+        self.token = nn.Embedding(n_codes if kind == "from-newest" else n_items * n_codes, d_model)
+        self.item = nn.Embedding(n_items, d_model)
+        for table in (self.token, self.item):
+            nn.init.normal_(table.weight, std=0.02)
+
+    def forward(self, age: Tensor, slot: Tensor, n_history: Tensor | int) -> Tensor:
+        """Position vectors (..., d_model) of tokens by the age of their item (target 0) and their slot.
+
+        `n_history`, the number of items before the target, broadcasts to `age`; only `absolute` looks at it.
+        """
+        if self.kind == "from-newest":
+            vectors: Tensor = self.token(slot) + self.item(age)
+            return vectors
+        item = (n_history - age).clamp(min=0)  # padding, older than the oldest item, is seen by nobody
+        vectors = self.token(item * self.n_codes + slot) + self.item(item)
+        return vectors
+
+    def check(self, n_history: int) -> None:
+        """The door: call it with the longest history before anything is computed."""
+        if n_history > self.max_history:
+            raise InputError(
+                f"a history of {n_history} items is longer than the {self.max_history} positions this model was "
+                f"trained with; pass only the last {self.max_history} items, or train with a larger max_history."
+            )
