@@ -30,16 +30,17 @@ class Popularity(Recommender):
         """The counts are taken by the base class."""
 
     def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:
-        longest = int(histories.lengths.max()) if candidates.exclude_seen else 0
+        longest = int(histories.lengths.max(initial=0)) if candidates.exclude_seen else 0
         pool, scores = popular_items(self.counts, min(k + longest, len(self.counts)), candidates.allowed)
-        if not candidates.exclude_seen:
-            return _cut(np.tile(pool, (len(histories), 1)), np.tile(scores, (len(histories), 1)), k)
-        seen = histories.padded(longest)  # (users, longest)
-        fresh = (pool[None, :, None] != seen[:, None, :]).all(-1) & (pool >= 0)  # (users, pool)
-        order = np.argsort(~fresh, axis=1, kind="stable")
+        fresh = np.tile(pool >= 0, (len(histories), 1))  # (users, pool)
+        if candidates.exclude_seen:
+            place = np.full(len(self.counts), len(pool))
+            place[pool[pool >= 0]] = np.arange((pool >= 0).sum())
+            users, places = np.repeat(np.arange(len(histories)), histories.lengths), place[histories.items]
+            fresh[users[places < len(pool)], places[places < len(pool)]] = False
+        order = np.argsort(~fresh, axis=1, kind="stable")[:, :k]
         kept = np.take_along_axis(fresh, order, 1)
-        items = np.where(kept, pool[order], -1)
-        return _cut(items, np.where(kept, scores[order], -np.inf), k)
+        return _widened(np.where(kept, pool[order], -1), np.where(kept, scores[order], -np.inf), k)
 
     def _write_files(self, directory: Path) -> None:
         """Everything is in the catalogue file."""
@@ -48,9 +49,8 @@ class Popularity(Recommender):
         """Everything is in the catalogue file."""
 
 
-def _cut(items: NDArray[np.int32], scores: NDArray[np.float32], k: int) -> Ranking:
+def _widened(items: NDArray[np.int32], scores: NDArray[np.float32], k: int) -> Ranking:
     """Exactly k columns."""
-    missing = max(k - items.shape[1], 0)
-    items = np.pad(items[:, :k], ((0, 0), (0, missing)), constant_values=-1)
-    scores = np.pad(scores[:, :k], ((0, 0), (0, missing)), constant_values=-np.inf)
-    return Ranking(items.astype(np.int32), scores.astype(np.float32))
+    missing = ((0, 0), (0, k - items.shape[1]))
+    items = np.pad(items, missing, constant_values=-1)
+    return Ranking(items.astype(np.int32), np.pad(scores, missing, constant_values=-np.inf).astype(np.float32))
