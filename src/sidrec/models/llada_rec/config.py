@@ -22,7 +22,7 @@ class MaskingSettings(Settings):
     """`ratio`: each token with probability r, weight 1/r (paper). `exact-count`: n of M tokens, n uniform in 1..M,
     weight M/n (authors' code): the same expectation with less variance."""
     history_ratio: Literal["per-sequence", "per-item"] = "per-sequence"
-    """`per-sequence`: one r for the whole history (paper). `per-item`: r of each item from {0, 1/M, .., 1} (authors)."""
+    """`per-sequence`: one r for the whole history (paper). `per-item`: each item's from {0, 1/M, .., 1} (authors)."""
     history_input: Literal["history", "history-and-target"] = "history"
     """What the history loss masks and sees: the history alone (paper), or with the target behind it (authors)."""
     history_scale: Literal["sum", "positions"] = "positions"
@@ -65,7 +65,8 @@ class LLaDARecSettings(Settings):
     attention: AttentionPattern = "bidirectional"
     head: Literal["per-slot", "shared"] = "per-slot"
     """`per-slot`: each slot chooses among its own K codes. `shared`: one softmax over the codes of all slots."""
-    positions: Literal["from-newest", "from-oldest"] = "from-newest"
+    positions: Literal["from-newest", "absolute"] = "from-newest"
+    """`from-newest`: slot, and item counted back from the target. `absolute`: places from the oldest item (authors)."""
     logit_temperature: float = Field(1.0, gt=0)
     history_mask_weight: float = Field(3.0, ge=0)
     """Weight of the history loss (lambda, Eq. loss_total); 0 switches the loss off."""
@@ -73,7 +74,7 @@ class LLaDARecSettings(Settings):
     """False leaves the history loss alone (training ablation)."""
     samples: Literal["every-prefix", "one-prefix", "one-pass"] = "every-prefix"
     """`every-prefix`: each (history, next item) pair of each user (paper). `one-prefix`: one random pair per user and
-    epoch. `one-pass`: all targets of a user in one pass; needs inter-item-causal and positions from the oldest."""
+    epoch. `one-pass`: all targets of a user in one pass; needs inter-item-causal and absolute positions."""
     masking: MaskingSettings = MaskingSettings()
     search: SearchSettings = SearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -93,10 +94,8 @@ class LLaDARecSettings(Settings):
             raise ValueError(
                 "samples = one-pass needs attention = inter-item-causal: only there do targets share a history"
             )
-        if self.samples == "one-pass" and self.positions != "from-oldest":
-            raise ValueError(
-                "samples = one-pass needs positions = from-oldest: one position per item for all its targets"
-            )
+        if self.samples == "one-pass" and self.positions != "absolute":
+            raise ValueError("samples = one-pass needs positions = absolute: one position per item for all its targets")
         if self.samples == "one-pass" and self.masking.history_input != "history":
             raise ValueError("samples = one-pass needs masking.history_input = history")
         return self

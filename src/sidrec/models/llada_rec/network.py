@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sidrec.core.errors import InputError
 from sidrec.models.llada_rec.config import LLaDARecSettings
-from sidrec.nn.attention_masks import attention_mask
-from sidrec.nn.transformer import Transformer
+from sidrec.nn.attention_masks import attention_mask, sequence_tokens, without_padding
+from sidrec.nn.positions import Positions
+from sidrec.nn.transformer import KeysValues, Transformer
 from sidrec.sids.vocabulary import Vocabulary
 
 MASK = Vocabulary.MASK
-
-
-@dataclass(frozen=True)
-class HistoryCache:
-    """Keys and values of a history, per layer, where they do not depend on the target."""
-
-    keys: list[Tensor]  # each (users, heads, tokens, d_head)
-    values: list[Tensor]
 
 
 class MaskPredictor(nn.Module):
@@ -37,78 +28,67 @@ class MaskPredictor(nn.Module):
         vocabulary = Vocabulary(tuple(codebook_sizes))
         self.codebook_sizes = tuple(codebook_sizes)
         self.n_codes, self.codebook_size = len(codebook_sizes), max(codebook_sizes)
-        self.attention, self.positions = settings.attention, settings.positions
-        self.temperature, self.max_history = settings.logit_temperature, settings.max_history
+        self.attention, self.temperature = settings.attention, settings.logit_temperature
         d_model = settings.d_model
         self.tokens = nn.Embedding(vocabulary.size, d_model)
-        self.slots = nn.Embedding(self.n_codes, d_model)
-        self.items = nn.Embedding(settings.max_history + 1, d_model)
+        self.positions = Positions(self.n_codes, settings.max_history, d_model, settings.positions)
         self.dropout = nn.Dropout(settings.dropout)
         d_ff = settings.d_ff or 4 * d_model
         self.transformer = Transformer(settings.n_layers, d_model, settings.n_heads, d_ff, settings.dropout)
         self.shared_head = settings.head == "shared"
         self.head = nn.Parameter(torch.empty(self.n_codes, self.codebook_size, d_model))
+        nn.init.normal_(self.tokens.weight, std=0.02)
+        nn.init.normal_(self.head, std=0.02)
         self.register_buffer("offsets", torch.from_numpy(vocabulary.offsets), persistent=False)
         sizes = torch.tensor(self.codebook_sizes)[:, None]
         self.register_buffer("beyond", torch.arange(self.codebook_size) >= sizes, persistent=False)  # (slots, K)
-        self._start()
-
-    def _start(self) -> None:
-        """Small random embeddings: the Transformer's own layers start themselves."""
-        for table in (self.tokens, self.slots, self.items):
-            nn.init.normal_(table.weight, std=0.02)
-        nn.init.normal_(self.head, std=0.02)
 
     # ---- inputs ---------------------------------------------------------------------------------------------------
 
     def tokens_of(self, codes: Tensor) -> Tensor:
         """Vocabulary tokens of codes; -1 becomes [MASK]."""
-        return torch.where(codes < 0, MASK, codes + self.offsets)
+        tokens: Tensor = (codes + self.offsets).masked_fill(codes < 0, MASK)
+        return tokens
 
-    def item_positions(self, n_history: int, visible: Tensor | None = None, *, with_target: bool) -> Tensor:
-        """Position of each item: 0 is the target when counted from the newest, the first item when from the oldest.
+    def embed(self, tokens: Tensor, ages: Tensor, n_history: Tensor | int) -> Tensor:
+        """(rows, items, n_codes) tokens as (rows, items * n_codes, d_model) vectors; the target's age is 0."""
+        slots = torch.arange(self.n_codes, device=tokens.device)
+        x = self.tokens(tokens) + self.positions(ages[..., None], slots, n_history)
+        embedded: Tensor = self.dropout(x.flatten(1, 2))
+        return embedded
 
-        (items,), or (rows, items) where padding makes the oldest item stand elsewhere in each row.
-        """
-        if n_history > self.max_history:
-            raise InputError(
-                f"a history of {n_history} items is longer than the model's {self.max_history} positions; "
-                "cut it to the newest, or train with a larger max_history."
-            )
-        oldest_first = torch.arange(n_history + with_target, device=self.head.device)
-        if self.positions == "from-newest":
-            return n_history - oldest_first
-        return oldest_first if visible is None else (visible.cumsum(1) - 1).clamp_min(0)
-
-    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """(rows, items, n_codes) tokens as (rows, items * n_codes, d_model) vectors."""
-        x = self.tokens(tokens) + self.slots.weight + self.items(positions).unsqueeze(-2)
-        return self.dropout(x.flatten(1, 2))
+    def _embed_sequence(self, tokens: Tensor, visible: Tensor | None, *, with_target: bool) -> Tensor:
+        width = tokens.shape[1] - with_target
+        self.positions.check(width)
+        ages = width - torch.arange(tokens.shape[1], device=tokens.device)
+        if visible is None:
+            return self.embed(tokens, ages, width)
+        return self.embed(tokens, ages, (visible.sum(1) - int(with_target))[:, None, None])
 
     def mask_for(self, n_history: int, visible: Tensor | None, *, with_target: bool) -> Tensor | None:
         """The attention pattern, without padded items; None where everything may be seen."""
-        pattern = attention_mask(self.attention, n_history, self.n_codes, with_target=with_target)
-        pattern = None if pattern is None else pattern.to(self.head.device)
-        if visible is None:
-            return pattern
-        keys = visible.repeat_interleave(self.n_codes, -1)[:, None, None, :]  # (rows, 1, 1, tokens)
-        return keys if pattern is None else keys & pattern
+        real = None if visible is None else visible.repeat_interleave(self.n_codes, -1)  # (rows, tokens)
+        if self.attention == "bidirectional":
+            return None if real is None else real[:, None, None, :]
+        places = sequence_tokens(n_history, self.n_codes, n_targets=int(with_target))
+        mask = attention_mask(self.attention, places).to(self.head.device)
+        return mask if real is None else without_padding(mask, real)
 
     # ---- passes ---------------------------------------------------------------------------------------------------
 
     def hidden(self, tokens: Tensor, visible: Tensor | None = None, *, with_target: bool = True) -> Tensor:
         """Every token's last vector: (rows, items, n_codes, d_model). `visible` is False at padded items."""
-        n_history = tokens.shape[1] - with_target
-        x = self.embed(tokens, self.item_positions(n_history, visible, with_target=with_target))
-        x = self.transformer(x, self.mask_for(n_history, visible, with_target=with_target))
-        return x.view(*tokens.shape, -1)
+        x = self._embed_sequence(tokens, visible, with_target=with_target)
+        x = self.transformer(x, self.mask_for(tokens.shape[1] - with_target, visible, with_target=with_target))
+        hidden: Tensor = x.view(*tokens.shape, -1)
+        return hidden
 
     def target_hidden(self, tokens: Tensor, visible: Tensor | None = None) -> Tensor:
         """The last item's vectors only, (rows, n_codes, d_model): the last layer skips all other rows."""
-        n_history = tokens.shape[1] - 1
-        x = self.embed(tokens, self.item_positions(n_history, visible, with_target=True))
-        mask = self.mask_for(n_history, visible, with_target=True)
-        return self.transformer(x, mask, last_rows=self.n_codes)
+        x = self._embed_sequence(tokens, visible, with_target=True)
+        mask = self.mask_for(tokens.shape[1] - 1, visible, with_target=True)
+        hidden: Tensor = self.transformer(x, mask, rows=self._target_rows)
+        return hidden
 
     def one_pass_hidden(self, clean: Tensor, noisy: Tensor) -> Tensor:
         """All targets of a sequence at once: `clean` are items 1..n-1 as history, `noisy` items 2..n as targets.
@@ -117,11 +97,18 @@ class MaskPredictor(nn.Module):
         what each (history, target) pair would see alone under `inter-item-causal`.
         """
         n_clean = clean.shape[1]
+        self.positions.check(n_clean)
         places = torch.arange(n_clean, device=clean.device)
-        x = self.embed(torch.cat([clean, noisy], 1), torch.cat([places, places + 1]))
+        ages = n_clean - torch.cat([places, places + 1])
+        x = self.embed(torch.cat([clean, noisy], 1), ages, n_clean)
         mask = one_pass_mask(n_clean, self.n_codes).to(clean.device)
-        x = self.transformer(x, mask, last_rows=n_clean * self.n_codes)
-        return x.view(*noisy.shape, -1)
+        x = self.transformer(x, mask, rows=slice(n_clean * self.n_codes, None))
+        hidden: Tensor = x.view(*noisy.shape, -1)
+        return hidden
+
+    @property
+    def _target_rows(self) -> slice:
+        return slice(-self.n_codes, None)
 
     # ---- outputs --------------------------------------------------------------------------------------------------
 
@@ -169,26 +156,27 @@ class MaskPredictor(nn.Module):
         """Whether the history's keys and values are the same for every target."""
         return self.attention in ("prefix", "inter-item-causal", "causal")
 
-    def cache_history(self, tokens: Tensor) -> tuple[HistoryCache, Tensor]:
+    def cache_history(self, tokens: Tensor) -> tuple[list[KeysValues], Tensor]:
         """Keys and values of histories of one length, and the log-probabilities of the all-[MASK] target.
 
         The target's [MASK] rows ride along in the same pass, so the first step costs no pass of its own.
         """
-        masks = torch.full_like(tokens[:, :1], MASK)
-        n_history = tokens.shape[1]
-        x = self.embed(torch.cat([tokens, masks], 1), self.item_positions(n_history, with_target=True))
-        mask = self.mask_for(n_history, None, with_target=True)
-        x, keys, values = self.transformer.with_keys_values(x, mask, last_rows=self.n_codes)
-        cut = n_history * self.n_codes
-        cache = HistoryCache([k[:, :, :cut] for k in keys], [v[:, :, :cut] for v in values])
-        return cache, self.log_probs(x)
+        every = torch.cat([tokens, torch.full_like(tokens[:, :1], MASK)], 1)
+        x = self._embed_sequence(every, None, with_target=True)
+        mask = self.mask_for(tokens.shape[1], None, with_target=True)
+        n_kept = tokens.shape[1] * self.n_codes
+        hidden, kept = self.transformer.encode(x, mask, n_kept, rows=self._target_rows)
+        return kept, self.log_probs(hidden)
 
-    def cached_log_probs(self, codes: Tensor, cache: HistoryCache, n_history: int) -> Tensor:
-        """Log-probabilities for beams (users, beams, n_codes) that share their user's cached history."""
-        position = self.item_positions(n_history, with_target=True)[-1]
-        x = self.tokens(self.tokens_of(codes)) + self.slots.weight + self.items(position)
-        own = target_mask(self.n_codes).to(codes.device) if self.attention == "causal" else None
-        return self.log_probs(self.transformer.with_history(x, cache.keys, cache.values, own))
+    def cached_log_probs(self, codes: Tensor, history: list[KeysValues], n_history: int) -> Tensor:
+        """Log-probabilities for beams (users, beams, n_codes) that share their user's kept history."""
+        slots = torch.arange(self.n_codes, device=codes.device)
+        x = self.tokens(self.tokens_of(codes)) + self.positions(torch.zeros_like(slots), slots, n_history)
+        own = target_mask(self.n_codes).to(codes.device) if self.attention in _CAUSAL_INSIDE else None
+        return self.log_probs(self.transformer.with_history(x, history, own_mask=own))
+
+
+_CAUSAL_INSIDE = ("causal", "intra-item-causal")
 
 
 def masked_order(values: Tensor, masked: Tensor) -> Tensor:

@@ -132,7 +132,7 @@ class PrefixObjective(_Objective):
             target_tokens = self._hidden_target(target, next_noise)[:, None]
             tokens.append(torch.cat([self.tokens[history], target_tokens], 1))
         seen = None if bool(visible.all()) else visible.repeat(len(tokens), 1)
-        hidden = module.hidden(torch.cat(tokens), seen).split(len(history))
+        hidden = module.hidden(torch.cat(tokens), seen).view(len(tokens), *every.shape, self.n_codes, -1)
         next_item = past = torch.zeros(())
         if self.settings.next_item_loss:
             next_item = _weighted(module, hidden[-1][:, -1], self.codes[target], next_noise)
