@@ -34,6 +34,14 @@ MODELS: tuple[ModelRow, ...] = (
     ModelRow(
         "popularity", "sidrec.models.popularity", "Popularity", "floor", "most frequent items of the training part"
     ),
+    ModelRow("gru4rec", "sidrec.models.gru4rec", "GRU4Rec", "item-id", "GRU over the history"),
+    ModelRow("sasrec", "sidrec.models.sasrec", "SASRec", "item-id", "causal Transformer, binary loss as published"),
+    ModelRow("sasrec-ce", "sidrec.models.sasrec", "SASRecSoftmax", "item-id", "causal Transformer, full softmax"),
+    ModelRow("bert4rec", "sidrec.models.bert4rec", "BERT4Rec", "item-id", "bidirectional Transformer, cloze task"),
+    ModelRow("fmlp-rec", "sidrec.models.fmlprec", "FMLPRec", "item-id", "learnable frequency filters, no attention"),
+    ModelRow("lrurec", "sidrec.models.lrurec", "LRURec", "item-id", "linear recurrent units with a parallel scan"),
+    ModelRow("dreamrec", "sidrec.models.dreamrec", "DreamRec", "item-id", "guided diffusion of the next item's vector"),
+    ModelRow("diffurec", "sidrec.models.diffurec", "DiffuRec", "item-id", "diffusion with a Transformer approximator"),
 )
 
 

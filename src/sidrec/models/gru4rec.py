@@ -1,0 +1,89 @@
+"""GRU4Rec: a recurrent network reads the history, dot products with its state score the items."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from sidrec.core.settings import Settings
+from sidrec.data.dataset import Cases, Dataset
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
+from sidrec.models.item_scorer import ItemScorer, ItemScorerSettings
+from sidrec.nn.item_losses import bpr_max
+
+
+class GRU4RecSettings(ItemScorerSettings):
+    n_layers: int = Field(1, ge=1)
+    loss: Literal["cross-entropy", "bpr-max"] = "cross-entropy"
+    """`cross-entropy` over the full catalogue, or `bpr-max` against sampled negatives."""
+    n_negatives: int = Field(512, ge=1)
+    """Items drawn for each step, shared by all its positions (`bpr-max`)."""
+    popularity_exponent: float = Field(0.5, ge=0)
+    """Negatives are drawn by training count to this power: 0 is uniform, 1 by popularity (`bpr-max`)."""
+    score_regularization: float = Field(1.0, ge=0)
+    """Weight of the squared scores of the negatives (`bpr-max`)."""
+
+
+class GRU4RecNetwork(CausalNetwork):
+    """Item vectors, GRU layers, and a projection back to the space of the items."""
+
+    def __init__(self, n_items: int, settings: GRU4RecSettings) -> None:
+        super().__init__()
+        width, layers = settings.d_model, settings.n_layers
+        self.items = nn.Embedding(n_items, width)
+        nn.init.normal_(self.items.weight, std=0.05)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.gru = nn.GRU(width, width, layers, batch_first=True, dropout=settings.dropout if layers > 1 else 0.0)
+        self.project = nn.Linear(width, width)
+
+    def hidden(self, items: Tensor) -> Tensor:
+        states, _ = self.gru(self.dropout(self.items(items)))
+        out: Tensor = self.project(self.dropout(states))
+        return out
+
+
+class BprMaxObjective(NextItemObjective[GRU4RecNetwork]):
+    """Each target against negatives that the whole step shares."""
+
+    def __init__(self, samples: Samples, validation: Cases, counts: Tensor, settings: GRU4RecSettings) -> None:
+        super().__init__(samples, validation, settings.max_history)
+        weights = counts.double().clamp_min(1) ** settings.popularity_exponent
+        self.cumulative = torch.cumsum(weights / weights.sum(), dim=0)
+        self.negatives = torch.empty(0, dtype=torch.int64)
+        self.n_negatives, self.regularization = settings.n_negatives, settings.score_regularization
+
+    def draw(self, n_rows: int, generator: torch.Generator) -> tuple[Tensor, ...]:  # noqa: ARG002
+        points = torch.rand(self.n_negatives, generator=generator, dtype=torch.float64)
+        self.negatives = torch.searchsorted(self.cumulative, points).clamp_max(len(self.cumulative) - 1)
+        return ()  # nothing of it belongs to a row
+
+    def place_loss(
+        self,
+        network: GRU4RecNetwork,
+        hidden: Tensor,
+        targets: Tensor,
+        noise: tuple[Tensor, ...],  # noqa: ARG002
+    ) -> Tensor:
+        return bpr_max(hidden, network.item_table(), targets, self.negatives.to(hidden.device), self.regularization)
+
+
+class GRU4Rec(ItemScorer):
+    """Hidasi et al., with the loss at every position."""
+
+    key: ClassVar[str] = "gru4rec"
+    settings_class: ClassVar[type[Settings]] = GRU4RecSettings
+    settings: GRU4RecSettings
+
+    def _build(self, n_items: int) -> GRU4RecNetwork:
+        return GRU4RecNetwork(n_items, self.settings)
+
+    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        if self.settings.loss == "cross-entropy":
+            return NextItemObjective[GRU4RecNetwork](samples, validation, self.settings.max_history)
+        counts = torch.from_numpy(data.train_counts().astype(np.int64))
+        return BprMaxObjective(samples, validation, counts, self.settings)

@@ -1,0 +1,203 @@
+"""The training task the item-ID models share: samples are stretches of user sequences in one flat array."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sidrec.core.errors import InputError
+from sidrec.data.dataset import Cases
+from sidrec.data.histories import Histories
+from sidrec.nn.item_losses import cross_entropy
+from sidrec.training.batches import length_groups
+from sidrec.training.objective import Batch, Losses
+
+METRIC = "ndcg@10"
+_GROUPS = 4
+"""Length groups of a step: more would save little padding and pay for every pass."""
+_SCORE_CELLS = 2_000_000
+
+
+class ItemNetwork(nn.Module, ABC):
+    """What the scorer needs of a network: users and items as vectors whose dot product is the score."""
+
+    @abstractmethod
+    def queries(self, histories: Tensor) -> Tensor:
+        """(users, n) item indices, all of the same length, to (users, d_model)."""
+
+    @abstractmethod
+    def item_table(self) -> Tensor:
+        """(n_items, d_model)."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Sample s is `items[starts[s]:ends[s]]`: its last item is a target, all before it are history."""
+
+    items: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def one_per_user(cls, sequences: Histories, max_history: int) -> Samples:
+        """The newest stretch of every user, for models that learn from all its positions in one pass."""
+        ends = sequences.offsets[1:][sequences.lengths > 1]
+        starts = sequences.offsets[:-1][sequences.lengths > 1]
+        return cls._checked(sequences.items, np.maximum(starts, ends - max_history - 1), ends)
+
+    @classmethod
+    def every_prefix(cls, sequences: Histories, max_history: int) -> Samples:
+        """One sample per (history, next item), for models whose whole pass belongs to one target."""
+        counts = np.maximum(sequences.lengths - 1, 0)
+        firsts = np.repeat(sequences.offsets[:-1], counts)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        ends = firsts + within + 2
+        return cls._checked(sequences.items, np.maximum(firsts, ends - max_history - 1), ends)
+
+    @classmethod
+    def _checked(cls, items: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Samples:
+        if len(ends) == 0:
+            raise InputError(
+                "no user has two training items, so there is nothing to learn from; give longer histories."
+            )
+        return cls(items, starts, ends)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return self.ends - self.starts
+
+    def take(self, rows: NDArray[np.int64]) -> Histories:
+        return Histories(self.items, np.zeros(1, np.int64)).slice_rows(self.starts[rows], self.ends[rows])
+
+
+Network = TypeVar("Network", bound=ItemNetwork)
+
+
+class ItemObjective(ABC, Generic[Network]):
+    """Splits a step into length groups; a model says what one group costs and how many losses a step has."""
+
+    def __init__(self, samples: Samples, validation: Cases, max_history: int) -> None:
+        self.samples, self.validation, self.max_history = samples, validation, max_history
+        self.n_samples = len(samples)
+
+    @abstractmethod
+    def loss(self, network: Network, samples: Histories, noise: tuple[Tensor, ...]) -> Tensor:
+        """The summed loss of a group of samples; `noise` holds what `draw` drew for them."""
+
+    def count(self, lengths: NDArray[np.int64]) -> int:
+        """How many losses samples of these lengths sum up: by default one for each item after the first."""
+        return int((lengths - 1).sum())
+
+    def draw(self, n_rows: int, generator: torch.Generator) -> tuple[Tensor, ...]:  # noqa: ARG002
+        """Random numbers of a step, first dimension rows: drawn for all processes alike, then cut."""
+        return ()
+
+    def parts(self, module: nn.Module, batch: Batch) -> Iterator[Losses]:
+        noise = self.draw(len(batch.rows), batch.generator)
+        total = self.count(self.samples.lengths[batch.rows])
+        places = np.arange(len(batch.rows))[batch.mine]
+        for group in length_groups(self.samples.lengths[batch.rows[places]], max_groups=_GROUPS):
+            chosen = places[group]
+            own = tuple(part[torch.from_numpy(chosen)] for part in noise)
+            loss = self.loss(cast(Network, module), self.samples.take(batch.rows[chosen]), own) / total
+            yield Losses(loss, {})
+
+    def validate(self, module: nn.Module) -> dict[str, float]:
+        if len(self.validation) == 0:
+            return {}
+        return {METRIC: mean_ndcg(cast(ItemNetwork, module), self.validation, self.max_history)}
+
+    def after_epoch(self, module: nn.Module, epoch: int, generator: torch.Generator) -> dict[str, float]:  # noqa: ARG002
+        return {}
+
+
+class CausalNetwork(ItemNetwork):
+    """A network whose vector at position t knows the items up to t, with one table for input and scoring."""
+
+    items: nn.Embedding
+
+    @abstractmethod
+    def hidden(self, items: Tensor) -> Tensor:
+        """(rows, n) item indices to (rows, n, d_model)."""
+
+    def queries(self, histories: Tensor) -> Tensor:
+        return self.hidden(histories)[:, -1]
+
+    def item_table(self) -> Tensor:
+        return self.items.weight
+
+
+Causal = TypeVar("Causal", bound=CausalNetwork)
+
+
+class NextItemObjective(ItemObjective[Causal]):
+    """Every position predicts the item after it: one pass per user learns from all of them."""
+
+    def loss(self, network: Causal, samples: Histories, noise: tuple[Tensor, ...]) -> Tensor:
+        items = left_aligned(samples).to(network.items.weight.device)
+        real = items[:, 1:] >= 0  # padding is on the right, where no real position sees it
+        hidden = network.hidden(items[:, :-1].clamp_min(0))[real]
+        return self.place_loss(network, hidden, items[:, 1:][real], tuple(_at_places(part, real) for part in noise))
+
+    def place_loss(self, network: Causal, hidden: Tensor, targets: Tensor, noise: tuple[Tensor, ...]) -> Tensor:  # noqa: ARG002
+        """The summed loss of positions (places, d_model) with their targets; by default over the full catalogue."""
+        return cross_entropy(hidden, network.item_table(), targets)
+
+
+def _at_places(noise: Tensor, real: Tensor) -> Tensor:
+    """Noise (rows, max_history, ...) of the real positions."""
+    return noise[:, : real.shape[1]].to(real.device)[real]
+
+
+def left_aligned(histories: Histories) -> Tensor:
+    """(rows, longest), oldest item in the first column, -1 on the right: what causal networks need no mask for."""
+    lengths = histories.lengths
+    out = np.full((len(histories), int(lengths.max())), -1, dtype=np.int64)
+    out[np.arange(out.shape[1]) < lengths[:, None]] = histories.items
+    return torch.from_numpy(out)
+
+
+def right_aligned(histories: Histories, width: int | None = None) -> Tensor:
+    """(rows, width), newest item in the last column, -1 on the left."""
+    width = int(histories.lengths.max()) if width is None else width
+    return torch.from_numpy(histories.padded(width).astype(np.int64))
+
+
+def user_queries(network: ItemNetwork, histories: Histories, max_history: int, max_rows: int = 1024) -> Tensor:
+    """One query vector per user; users of equal length go together, so no network sees padding."""
+    table = network.item_table()
+    queries = table.new_empty(len(histories), table.shape[1])
+    histories = histories.last(max_history)
+    for length in np.unique(histories.lengths):
+        same = np.flatnonzero(histories.lengths == length)
+        for start in range(0, len(same), max_rows):
+            rows = same[start : start + max_rows]
+            items = histories.take(rows).items.reshape(len(rows), length).astype(np.int64)
+            found = network.queries(torch.from_numpy(items).to(table.device))
+            queries[torch.from_numpy(rows).to(table.device)] = found.to(queries.dtype)
+    return queries
+
+
+@torch.no_grad()
+def mean_ndcg(network: ItemNetwork, cases: Cases, max_history: int) -> float:
+    """NDCG@10 of full ranking; scores that are not numbers rank last."""
+    table, total = network.item_table(), 0.0
+    queries = user_queries(network, cases.histories, max_history)
+    targets = torch.from_numpy(cases.targets.astype(np.int64)).to(table.device)
+    rows = max(1, _SCORE_CELLS // len(table))
+    for start in range(0, len(cases), rows):
+        scores = queries[start : start + rows] @ table.T
+        own = scores.gather(-1, targets[start : start + rows, None])
+        ranks = (~(scores < own)).sum(-1)  # 1 is best
+        total += float((1 / torch.log2(ranks + 1.0))[ranks <= 10].sum())
+    return total / len(cases)

@@ -1,0 +1,131 @@
+"""Base of the item-ID models: a network gives users and items vectors, the best items are the nearest."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+from safetensors.torch import load_file, save_file
+
+from sidrec.core.artifacts import Artifact
+from sidrec.core.errors import InputError
+from sidrec.core.progress import Progress
+from sidrec.core.settings import Settings
+from sidrec.data.dataset import Cases, Dataset
+from sidrec.data.histories import Histories
+from sidrec.decoding.top_k import top_items
+from sidrec.models.base import Candidates, Ranking, Recommender
+from sidrec.models.item_objective import METRIC, ItemNetwork, ItemObjective, user_queries
+from sidrec.training.loop import train
+from sidrec.training.options import TrainingOptions
+
+WEIGHTS_FILE = "weights.safetensors"
+
+
+class ItemTraining(TrainingOptions):
+    """The loop's options with defaults that suit small item-ID models; the best epoch by validation is kept."""
+
+    epochs: int = Field(default=30, ge=1)
+    batch_size: int = Field(default=256, ge=1)
+    learning_rate: float = Field(default=2e-3, gt=0)
+    betas: tuple[float, float] = (0.9, 0.98)
+    metric: str | None = METRIC
+    validate_every: int = Field(default=2, ge=1)
+
+
+class ItemScorerSettings(Settings):
+    """What every item-ID model has."""
+
+    d_model: int = Field(64, ge=1)
+    n_layers: int = Field(2, ge=1)
+    dropout: float = Field(0.3, ge=0, lt=1)
+    max_history: int = Field(20, ge=1)
+    """Newest items of a user that the model looks at."""
+    validation_users: int = Field(2000, ge=1)
+    """Size of the fixed random sample of users on which the best epoch is chosen."""
+    training: ItemTraining = Field(default_factory=ItemTraining)
+
+
+class AttentionSettings(ItemScorerSettings):
+    """What the item-ID models with attention have in addition."""
+
+    n_heads: int = Field(2, ge=1)
+
+    @model_validator(mode="after")
+    def _heads_share_the_width(self) -> Self:
+        if self.d_model % self.n_heads:
+            raise ValueError(f"n_heads = {self.n_heads} does not divide d_model = {self.d_model}")
+        return self
+
+
+class ItemScorer(Recommender):
+    """Fits a network on THE loop and ranks by dot products; a model adds its network and its training task."""
+
+    settings_class: ClassVar[type[Settings]] = ItemScorerSettings
+    settings: ItemScorerSettings
+    network: ItemNetwork | None = None
+
+    @abstractmethod
+    def _build(self, n_items: int) -> ItemNetwork:
+        """A fresh network."""
+
+    @abstractmethod
+    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+        """What the network is trained on."""
+
+    def _fit(self, data: Dataset, out: Path | None, progress: Progress) -> None:
+        options = self.settings.training
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(options.seed)
+            network = self._build(data.n_items)
+        objective = self._objective(data, self._validation_sample(data))
+        workdir = None if out is None else Path(out).parent / f".{Path(out).name}.training"
+        train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
+        self.network = network.eval()
+
+    def _validation_sample(self, data: Dataset) -> Cases:
+        """The same users in every run, whatever the seed."""
+        cases = data.cases("validation")
+        order = np.random.default_rng(0).permutation(len(cases))
+        return cases.take(np.sort(order[: self.settings.validation_users]))
+
+    @torch.no_grad()
+    def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:
+        network = self._fitted()
+        table = network.item_table()
+        queries = user_queries(network, histories, self.settings.max_history)
+        items, scores = top_items(
+            lambda rows: queries[rows] @ table.T,
+            histories,
+            k,
+            n_items=len(table),
+            allowed=candidates.allowed,
+            exclude_seen=candidates.exclude_seen,
+        )
+        return Ranking(items, scores)
+
+    @torch.no_grad()
+    def item_vectors(self) -> NDArray[np.float32]:
+        """The vectors that user queries are compared with, (n_items, d_model)."""
+        table = self._fitted().item_table()
+        vectors: NDArray[np.float32] = table.float().cpu().numpy().copy()
+        return vectors
+
+    def _write_files(self, directory: Path) -> None:
+        weights = {name: tensor.cpu().contiguous() for name, tensor in self._fitted().state_dict().items()}
+        save_file(weights, directory / WEIGHTS_FILE)
+
+    def _read_files(self, artifact: Artifact) -> None:
+        network = self._build(len(self.catalog))
+        network.load_state_dict(load_file(artifact.file(WEIGHTS_FILE)))
+        self.network = network.eval()
+
+    def _fitted(self) -> ItemNetwork:
+        if self.network is None:
+            raise InputError(f"this {self.key} is not fitted yet; call fit(data) first or load a saved one.")
+        return self.network

@@ -1,0 +1,108 @@
+"""LRURec: linear recurrent units, scanned in parallel in training and moved one item at a time in serving."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from sidrec.core.settings import Settings
+from sidrec.data.dataset import Cases, Dataset
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
+from sidrec.models.item_scorer import ItemScorer, ItemScorerSettings
+from sidrec.nn.linear_recurrence import LinearRecurrence
+
+
+class LRURecSettings(ItemScorerSettings):
+    state_factor: int = Field(2, ge=1)
+    """Complex state dimensions per model dimension."""
+    min_modulus: float = Field(0.8, ge=0, lt=1)
+    """Smallest starting modulus of the recurrence's eigenvalues: how fast the fastest state forgets."""
+    max_modulus: float = Field(0.99, gt=0, lt=1)
+    """Largest starting modulus."""
+
+
+class LRUBlock(nn.Module):
+    """Recurrence, then feed-forward, each with residual and LayerNorm."""
+
+    def __init__(self, settings: LRURecSettings) -> None:
+        super().__init__()
+        width = settings.d_model
+        self.recurrence = LinearRecurrence(
+            width, settings.state_factor * width, settings.min_modulus, settings.max_modulus
+        )
+        self.dropout = nn.Dropout(settings.dropout)
+        self.after_recurrence, self.after_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Dropout(settings.dropout), nn.Linear(4 * width, width)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._rest(x, self.recurrence(x))
+
+    def step(self, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """One item (rows, d_model) further: the new state and the output."""
+        state, mixed = self.recurrence.step(state, x)
+        return state, self._rest(x, mixed)
+
+    def _rest(self, x: Tensor, mixed: Tensor) -> Tensor:
+        x = self.after_recurrence(x + self.dropout(mixed))
+        out: Tensor = self.after_mlp(x + self.dropout(self.mlp(x)))
+        return out
+
+
+class LRURecNetwork(CausalNetwork):
+    def __init__(self, n_items: int, settings: LRURecSettings) -> None:
+        super().__init__()
+        self.items = nn.Embedding(n_items, settings.d_model)
+        nn.init.normal_(self.items.weight, std=0.05)
+        self.norm, self.dropout = nn.LayerNorm(settings.d_model), nn.Dropout(settings.dropout)
+        self.blocks = nn.ModuleList(LRUBlock(settings) for _ in range(settings.n_layers))
+
+    def hidden(self, items: Tensor) -> Tensor:
+        x = self.enter(items)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+    def enter(self, items: Tensor) -> Tensor:
+        x: Tensor = self.dropout(self.norm(self.items(items)))
+        return x
+
+    def queries(self, histories: Tensor) -> Tensor:
+        """Item by item, as a server that keeps the users' states would: cost per item is constant."""
+        states = self.start(len(histories))
+        for column in histories.unbind(1):
+            states, out = self.step(states, column)
+        return out
+
+    def start(self, rows: int) -> list[Tensor]:
+        """The states of users who have seen nothing."""
+        return [block.recurrence.start(rows) for block in self._blocks()]
+
+    def step(self, states: list[Tensor], items: Tensor) -> tuple[list[Tensor], Tensor]:
+        """The states after one more item (rows,) each, and the users' vectors."""
+        x, moved = self.enter(items), []
+        for block, state in zip(self._blocks(), states, strict=True):
+            state, x = block.step(state, x)
+            moved.append(state)
+        return moved, x
+
+    def _blocks(self) -> list[LRUBlock]:
+        return [block for block in self.blocks if isinstance(block, LRUBlock)]
+
+
+class LRURec(ItemScorer):
+    """Yue et al.; full cross-entropy at every position."""
+
+    key: ClassVar[str] = "lrurec"
+    settings_class: ClassVar[type[Settings]] = LRURecSettings
+    settings: LRURecSettings
+
+    def _build(self, n_items: int) -> LRURecNetwork:
+        return LRURecNetwork(n_items, self.settings)
+
+    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        return NextItemObjective[LRURecNetwork](samples, validation, self.settings.max_history)

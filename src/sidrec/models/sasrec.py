@@ -1,0 +1,90 @@
+"""SASRec: a causal Transformer over the history; `sasrec` as published, `sasrec-ce` with the full softmax."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from sidrec.core.settings import Settings
+from sidrec.data.dataset import Cases, Dataset
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
+from sidrec.models.item_scorer import AttentionSettings, ItemScorer
+from sidrec.nn.item_losses import binary_cross_entropy
+from sidrec.nn.transformer import Transformer
+
+
+class SASRecSettings(AttentionSettings):
+    loss: Literal["bce", "cross-entropy"] = "bce"
+    """`bce` against one uniform negative per position (as published), or `cross-entropy` over the full catalogue."""
+
+
+class SASRecSoftmaxSettings(SASRecSettings):
+    loss: Literal["bce", "cross-entropy"] = "cross-entropy"
+
+
+class SASRecNetwork(CausalNetwork):
+    """Item vectors plus learned positions through causal blocks."""
+
+    def __init__(self, n_items: int, settings: SASRecSettings) -> None:
+        super().__init__()
+        width = settings.d_model
+        self.items = nn.Embedding(n_items, width)
+        self.positions = nn.Embedding(settings.max_history, width)  # counted from the oldest item
+        for table in (self.items, self.positions):
+            nn.init.normal_(table.weight, std=0.05)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)
+
+    def hidden(self, items: Tensor) -> Tensor:
+        out: Tensor = self.transformer(self._enter(items), is_causal=True)
+        return out
+
+    def queries(self, histories: Tensor) -> Tensor:
+        n = histories.shape[1]
+        causal = torch.ones(n, n, dtype=torch.bool, device=histories.device).tril()
+        out: Tensor = self.transformer(self._enter(histories), causal, rows=slice(n - 1, n))
+        return out[:, 0]
+
+    def _enter(self, items: Tensor) -> Tensor:
+        x: Tensor = self.dropout(self.items(items) + self.positions.weight[: items.shape[1]])
+        return x
+
+
+class BinaryObjective(NextItemObjective[SASRecNetwork]):
+    """Each target against one item drawn uniformly for its position."""
+
+    def __init__(self, samples: Samples, validation: Cases, max_history: int, n_items: int) -> None:
+        super().__init__(samples, validation, max_history)
+        self.n_items = n_items
+
+    def draw(self, n_rows: int, generator: torch.Generator) -> tuple[Tensor, ...]:
+        return (torch.randint(self.n_items, (n_rows, self.max_history), generator=generator),)
+
+    def place_loss(self, network: SASRecNetwork, hidden: Tensor, targets: Tensor, noise: tuple[Tensor, ...]) -> Tensor:
+        return binary_cross_entropy(hidden, network.item_table(), targets, noise[0])
+
+
+class SASRec(ItemScorer):
+    """Kang and McAuley, with the loss as published."""
+
+    key: ClassVar[str] = "sasrec"
+    settings_class: ClassVar[type[Settings]] = SASRecSettings
+    settings: SASRecSettings
+
+    def _build(self, n_items: int) -> SASRecNetwork:
+        return SASRecNetwork(n_items, self.settings)
+
+    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        if self.settings.loss == "cross-entropy":
+            return NextItemObjective[SASRecNetwork](samples, validation, self.settings.max_history)
+        return BinaryObjective(samples, validation, self.settings.max_history, data.n_items)
+
+
+class SASRecSoftmax(SASRec):
+    """The same network with the loss that strong libraries use; a row of its own, so that tables name it."""
+
+    key: ClassVar[str] = "sasrec-ce"
+    settings_class: ClassVar[type[Settings]] = SASRecSoftmaxSettings
