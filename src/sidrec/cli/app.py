@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from sidrec.cli import models_verb
+from sidrec.cli import data_verbs, models_verb
 
 app = typer.Typer(
     name="sidrec",
@@ -17,6 +17,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("models")(models_verb.models)
+app.add_typer(data_verbs.app, name="data")
 
 
 def main() -> None:

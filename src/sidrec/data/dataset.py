@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -78,6 +79,16 @@ class Dataset:
 
     def statistics(self) -> Statistics:
         return describe(self.sequences, self.catalog)
+
+    def with_content_fingerprint(self) -> Dataset:
+        """The same dataset, named by a hash of its content (for datasets that no artefact names)."""
+        digest = hashlib.sha256(self.catalog.frame.write_ndjson().encode())
+        digest.update(pl.DataFrame({"user_id": self.user_ids}).write_ndjson().encode())
+        stamps = () if self.timestamps is None else (self.timestamps,)
+        numbers = (self.sequences.items, self.sequences.offsets, self.train_ends, self.validation_ends, *stamps)
+        for array in numbers:
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return replace(self, fingerprint=digest.hexdigest())
 
     def save(self, path: Path, origin: Origin | None = None) -> Path:
         origin = origin or Origin("dataset", made_from={"content": self.fingerprint})

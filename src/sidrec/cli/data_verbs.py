@@ -1,0 +1,88 @@
+"""`sidrec data ...`: bring data in and look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(help="Bring data in and look at it.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command()
+def prepare(
+    source: Annotated[Path | None, typer.Argument(help="Folder or file; its format is detected.")] = None,
+    out: Annotated[Path, typer.Option(help="Directory to write.")] = ...,  # type: ignore[assignment]
+    interactions: Annotated[Path | None, typer.Option(help="Interactions table, instead of SOURCE.")] = None,
+    items: Annotated[Path | None, typer.Option(help="Items table that goes with --interactions.")] = None,
+    format: Annotated[Any, typer.Option(help="Name the format instead of detecting it.")] = None,
+    columns: Annotated[str, typer.Option(help="Your column names: user_id=reviewerID,item_id=asin.")] = "",
+    k_core: Annotated[int, typer.Option(help="Least interactions per user and item; 0 keeps all.")] = 0,
+    split: Annotated[str, typer.Option(help="leave-one-out or global-time.")] = "leave-one-out",
+    duplicates: Annotated[str, typer.Option(help="Repeated (user, item) pairs: keep, first or last.")] = "keep",
+    min_rating: Annotated[float | None, typer.Option(help="Drop interactions rated lower.")] = None,
+    max_history: Annotated[int | None, typer.Option(help="Keep each user's newest N interactions.")] = None,
+    unknown_items: Annotated[str, typer.Option(help="Items missing in the table: error, drop or keep.")] = "error",
+    short_users: Annotated[str, typer.Option(help="Users too short to split: drop, error or train.")] = "drop",
+    keep_unused_items: Annotated[bool, typer.Option(help="Keep items nobody interacted with.")] = False,
+    set: Annotated[list[str] | None, typer.Option(help="Further settings, e.g. test_share=0.2.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Turn interactions and items into a dataset.      Example: sidrec data prepare reviews/ --out runs/data"""
+    from sidrec.cli import console
+    from sidrec.core.settings import parse_assignments
+    from sidrec.data.preparation import PrepareSettings
+    from sidrec.data.prepare import find_source
+    from sidrec.data.prepare import prepare as run
+    from sidrec.data.readers.columns import parse_columns
+
+    chosen = {
+        "k_core": k_core,
+        "split": split,
+        "duplicates": duplicates,
+        "min_rating": min_rating,
+        "max_history": max_history,
+        "unknown_items": unknown_items,
+        "short_users": short_users,
+        "keep_unused_items": keep_unused_items,
+    } | parse_assignments(set or [])
+    settings = PrepareSettings.parse(chosen, owner="data prepare", where="data prepare")
+    names = parse_columns(columns)
+    found = find_source(source, interactions, items, columns=names, format=format)
+    done = run(found, out, settings, names, console.progress())
+    if json:
+        console.show_json({**done.statistics, "left_out": done.left_out, "skipped": done.skipped, "path": str(out)})
+        return
+    _show(str(out), done.statistics)
+    for reason, count in done.left_out.items():
+        if count and reason != "rows_read":
+            console.say(f"left out, {reason.replace('_', ' ')}: {count:,}")
+    console.wrote(out, f"sidrec embed {out} --out {out.with_name(out.name + '-embeddings')}")
+
+
+@app.command()
+def describe(
+    directory: Annotated[Path, typer.Argument(help="A dataset made by `sidrec data prepare`.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show the figures of a dataset.      Example: sidrec data describe runs/data"""
+    from sidrec.cli import console
+    from sidrec.core.artifacts import open_artifact
+    from sidrec.data.schema import STATISTICS_FILE
+
+    statistics = open_artifact(directory, "dataset").json(STATISTICS_FILE)
+    if json:
+        console.show_json(statistics)
+        return
+    _show(str(directory), statistics)
+    console.say(f"next: sidrec embed {directory} --out {directory.with_name(directory.name + '-embeddings')}")
+
+
+def _show(title: str, statistics: Mapping[str, Any]) -> None:
+    from sidrec.cli import console
+
+    rows = [(name.replace("_", " "), value) for name, value in statistics.items() if name != "text_fields"]
+    rows += [(f"items with {name}", share) for name, share in statistics["text_fields"].items()]
+    console.show_table(title, ["figure", "value"], rows)

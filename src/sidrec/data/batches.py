@@ -1,0 +1,53 @@
+"""What every reader yields: small tables with our column names, each knowing which file and rows it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sidrec.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a batch begins: a file (or the name of a data frame) and the number of its first row."""
+
+    file: str
+    first_row: int
+    rows: NDArray[np.int64] | None = None
+    """The row of each record, where records and rows are not one to one."""
+
+    def at(self, index: int) -> str:
+        row = self.first_row + index if self.rows is None else self.rows[index]
+        return f"{self.file}, row {row}"
+
+    def problem(self, index: int, column: str, what: str) -> InputError:
+        """The error for one cell; `what` ends with the next step."""
+        return InputError(f"{self.at(index)}, column {column}: {what}")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive rows of one source, columns already renamed to ours; values not yet checked."""
+
+    frame: pl.DataFrame
+    place: Place
+    typed: bool = True
+    """False where every value came as text, so that numbers are still to be recognised."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An opened data set: how to stream its interactions and, where it has them, its items."""
+
+    format: str
+    files: tuple[Path, ...]
+    interactions: Callable[[], Iterator[Batch]]
+    items: Callable[[], Iterator[Batch]] | None
+    timed: bool = True
+    """False where the order of the file is the only order there is."""

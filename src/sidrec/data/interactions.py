@@ -1,0 +1,121 @@
+"""Interactions as integer arrays: ids are coded once on the way in, so that everything after is arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sidrec.core.errors import InputError
+from sidrec.data.batches import Batch, Place
+from sidrec.data.schema import ITEM_ID, RATING, TIMESTAMP, USER_ID
+from sidrec.data.values import Clock, id_strings, ratings, timestamps
+
+_MICRO = 1_000_000
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """Row r says that user `users[r]` took item `items[r]`; both are codes into the id columns."""
+
+    users: NDArray[np.int32]
+    items: NDArray[np.int32]
+    timestamps: NDArray[np.int64] | None
+    ratings: NDArray[np.float32] | None
+    user_ids: pl.Series
+    item_ids: pl.Series
+    places: tuple[tuple[int, Place], ...] = ()
+    """Where each batch began, while the rows still stand in file order."""
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def take(self, rows: NDArray[Any]) -> Interactions:
+        """Some rows (a mask or indices); where they came from is no longer known."""
+        return replace(
+            self,
+            users=self.users[rows],
+            items=self.items[rows],
+            timestamps=None if self.timestamps is None else self.timestamps[rows],
+            ratings=None if self.ratings is None else self.ratings[rows],
+            places=(),
+        )
+
+    def where(self, row: int) -> str:
+        """File and row of a row in file order."""
+        start, place = max((entry for entry in self.places if entry[0] <= row), key=lambda entry: entry[0])
+        return place.at(row - start)
+
+
+class IdCodes:
+    """Strings to codes 0, 1, ... in a dictionary of its own; each distinct string is stored once."""
+
+    def __init__(self) -> None:
+        self._categories = pl.Categories.random()
+        self._type = pl.Categorical(self._categories)
+        # the dictionary lives only as long as some column uses it
+        self._anchor = pl.Series([], dtype=self._type)
+
+    def encode(self, ids: pl.Series) -> NDArray[np.int32]:
+        return ids.cast(self._type).to_physical().to_numpy().astype(np.int32, copy=False)
+
+    def ids(self) -> pl.Series:
+        """Every id seen, at the place of its code."""
+        return self._categories.to_series().cast(pl.String)
+
+
+@dataclass
+class _Column:
+    """Timestamps of all batches; one clock must hold for the whole file."""
+
+    clock: Clock | None = None
+    parts: list[NDArray[Any]] = field(default_factory=list)
+
+    def add(self, column: pl.Series, place: Place) -> None:
+        clock, values = timestamps(column, place)
+        if self.clock is not None and (clock == "date") != (self.clock == "date"):
+            raise place.problem(0, TIMESTAMP, "dates and numbers are mixed; write all times in one way.")
+        self.clock = "fraction" if "fraction" in (clock, self.clock) else clock
+        self.parts.append(values)
+
+    def values(self) -> NDArray[np.int64]:
+        """Whole numbers; where any time has a fraction, all are counted in millionths so that order survives."""
+        joined = np.concatenate(self.parts)
+        if self.clock == "fraction":
+            return np.round(joined.astype(np.float64) * _MICRO).astype(np.int64)
+        return joined.astype(np.int64, copy=False)
+
+
+def collect(batches: Iterator[Batch], source: str) -> Interactions:
+    """All batches as one value; every cell has been checked."""
+    user_codes, item_codes, times = IdCodes(), IdCodes(), _Column()
+    users: list[NDArray[np.int32]] = []
+    items: list[NDArray[np.int32]] = []
+    rated: list[NDArray[np.float32]] = []
+    places: list[tuple[int, Place]] = []
+    rows = 0
+    for batch in batches:
+        frame, place = batch.frame, batch.place
+        places.append((rows, place))
+        rows += frame.height
+        users.append(user_codes.encode(id_strings(frame[USER_ID], place)))
+        items.append(item_codes.encode(id_strings(frame[ITEM_ID], place)))
+        if TIMESTAMP in frame.columns:
+            times.add(frame[TIMESTAMP], place)
+        if RATING in frame.columns:
+            rated.append(ratings(frame[RATING], place))
+    if rows == 0:
+        raise InputError(f"{source}: has no interactions; give a file with at least one row below the header.")
+    return Interactions(
+        np.concatenate(users),
+        np.concatenate(items),
+        times.values() if times.parts else None,
+        np.concatenate(rated) if rated else None,
+        user_codes.ids(),
+        item_codes.ids(),
+        tuple(places),
+    )

@@ -1,0 +1,142 @@
+"""The prepare stage: a source on disk becomes a dataset artefact, once; and its twin that stays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidrec.core.artifacts import Origin, finished, open_artifact, sha256_of, write, write_json
+from sidrec.core.errors import InputError
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.data.batches import Source
+from sidrec.data.dataset import Dataset
+from sidrec.data.preparation import PrepareSettings, build_dataset
+from sidrec.data.readers.detect import Format, open_source
+from sidrec.data.readers.frames import frame_source, is_frame
+from sidrec.data.readers.table import table_source
+from sidrec.data.schema import PREPARATION_FILE, STATISTICS_FILE
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the stage leaves behind."""
+
+    path: Path
+    statistics: Mapping[str, Any]
+    left_out: Mapping[str, int]
+    skipped: bool
+
+
+def find_source(
+    source: Path | None,
+    interactions: Path | None = None,
+    items: Path | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    format: Format | None = None,
+) -> Source:
+    """Either a folder (or file) whose format is detected, or files by name."""
+    if (source is None) == (interactions is None):
+        raise InputError("give either SOURCE or --interactions FILE (with --items FILE), not both and not neither.")
+    if interactions is not None:
+        return table_source(Path(interactions), None if items is None else Path(items), columns or {})
+    assert source is not None
+    return open_source(Path(source), columns or {}, format)
+
+
+def prepare(
+    source: Source,
+    out: Path,
+    settings: PrepareSettings,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Prepared:
+    """Write the dataset artefact `out`, or find it finished from the same files and settings."""
+    progress = progress or SilentProgress()
+    out = Path(out)
+    watch = _Watch(source.files)
+    origin = _origin(source, settings, columns or {})
+    if finished(out, origin):
+        progress.note(f"{out} is already prepared from the same files and settings; nothing to do.")
+        return _found(out)
+    with progress.task("preparing") as task:
+        dataset, tally = build_dataset(source, settings, origin.fingerprint)
+        task.advance(tally.rows_read)
+    watch.refuse_changes()
+    with write(out, origin) as directory:
+        dataset.write_files(directory)
+        write_json(directory / PREPARATION_FILE, {"format": source.format, **tally.as_dict()})
+    return Prepared(out, dataset.statistics().as_dict(), tally.as_dict(), skipped=False)
+
+
+def read_dataset(
+    interactions: Any,
+    items: Any = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    format: Format | None = None,
+    **settings: Any,
+) -> Dataset:
+    """A dataset in memory, from paths or data frames.
+
+    `interactions` may also be a folder in any format that `sidrec data prepare` reads, or an artefact that it wrote.
+    Further settings (`k_core=5`, `split="global-time"`, ...) are those of `PrepareSettings`.
+    """
+    options = PrepareSettings.parse(settings, owner="read_dataset")
+    if is_frame(interactions):
+        source = frame_source(interactions, items, columns or {})
+    elif Path(interactions).is_dir() and (Path(interactions) / "manifest.json").exists() and not settings:
+        return Dataset.load(Path(interactions))
+    elif items is not None:
+        source = find_source(None, Path(interactions), Path(items), columns=columns)
+    else:
+        source = find_source(Path(interactions), columns=columns, format=format)
+    watch = _Watch(source.files)
+    dataset, _ = build_dataset(source, options)
+    watch.refuse_changes()
+    return dataset.with_content_fingerprint()
+
+
+class _Watch:
+    """Notices a source file that somebody writes to while we read it."""
+
+    def __init__(self, files: tuple[Path, ...]) -> None:
+        self._before = {file: self._look(file) for file in files}
+
+    def refuse_changes(self) -> None:
+        for file, before in self._before.items():
+            if self._look(file) != before:
+                raise InputError(f"{file}: changed while it was read; wait until its writer is done and run again.")
+
+    @staticmethod
+    def _look(file: Path) -> tuple[int, int]:
+        try:
+            facts = file.stat()
+        except OSError as error:
+            raise InputError(f"{file}: {(error.strerror or 'cannot be read').lower()}; check the path.") from None
+        return facts.st_size, facts.st_mtime_ns
+
+
+def _origin(source: Source, settings: PrepareSettings, columns: Mapping[str, str]) -> Origin:
+    """The content of the files counts, and their names only as far as they tell them apart."""
+    named = {f"{place}:{file.name}": _hash(file) for place, file in enumerate(source.files)}
+    chosen = settings.model_dump(mode="json") | {"format": source.format, "columns": dict(columns)}
+    return Origin("dataset", settings=chosen, made_from=named)
+
+
+def _hash(file: Path) -> str:
+    try:
+        return sha256_of(file)
+    except OSError as error:
+        raise InputError(
+            f"{file}: {(error.strerror or 'cannot be read').lower()}; a readable file is needed."
+        ) from None
+
+
+def _found(out: Path) -> Prepared:
+    artifact = open_artifact(out, "dataset", verify=False)
+    left_out = artifact.json(PREPARATION_FILE)
+    left_out.pop("format", None)
+    return Prepared(out, artifact.json(STATISTICS_FILE), left_out, skipped=True)

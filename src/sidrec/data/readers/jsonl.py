@@ -1,0 +1,112 @@
+"""JSON lines: interactions fast and by column, items whole and whatever their fields are."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from sidrec.core.errors import InputError
+from sidrec.data.batches import Batch, Place
+from sidrec.data.readers.chunks import Chunk, chunks, first_line
+
+
+def keys(path: Path) -> list[str]:
+    """The fields of the first object."""
+    return list(_object(first_line(path), Place(str(path), 1), 0))
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
+    """Some fields of every object, as strings; a field that an object lacks is null."""
+    for chunk in chunks(path):
+        place = Place(str(path), chunk.first_line)
+        try:
+            frame = pl.read_ndjson(io.BytesIO(chunk.data), schema=dict.fromkeys(columns, pl.String))
+        except PolarsError as error:
+            _find_bad_line(chunk, place)
+            raise InputError(f"{place.at(0)}: cannot be read as JSON lines ({error}).") from None
+        yield Batch(frame, place)
+
+
+def read_objects(path: Path, id_field: str) -> Iterator[tuple[Place, list[dict[str, Any]]]]:
+    """Every object of an items file, a chunk at a time; ids come out as strings."""
+    for chunk in chunks(path):
+        place = Place(str(path), chunk.first_line)
+        lines = chunk.data.decode().split("\n")
+        found = [_object(line, place, index) for index, line in enumerate(lines) if line.strip()]
+        for index, value in enumerate(found):
+            value[id_field] = _id_string(value.get(id_field), id_field, place, index)
+        yield place, found
+
+
+def objects_frame(objects: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Columns of one kind each: text, lists of text, numbers; objects of text become lists of `name: value`."""
+    names = list(dict.fromkeys(name for value in objects for name in value))
+    return pl.DataFrame([_column(name, [value.get(name) for value in objects]) for name in names])
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    values = [_pairs(value) if isinstance(value, dict) else value for value in values]
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, list) for value in present):
+        return pl.Series(name, [_texts(value) for value in values], dtype=pl.List(pl.String))
+    kinds = {type(value) for value in present}
+    if not kinds:
+        return pl.Series(name, values, dtype=pl.Null)
+    if kinds == {bool}:
+        return pl.Series(name, values, dtype=pl.Boolean)
+    if kinds == {int} and all(abs(value) < 2**63 for value in present):
+        return pl.Series(name, values, dtype=pl.Int64)
+    if kinds and kinds <= {int, float}:
+        return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)
+    return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _pairs(value: dict[str, Any]) -> list[str]:
+    return [f"{name}: {text}" for name, text in value.items() if isinstance(text, str | int | float) and text != ""]
+
+
+def _texts(value: Any) -> list[str] | None:
+    """A list of strings; lists in lists are laid flat, objects in lists (images, videos) hold no text for us."""
+    if value is None or not isinstance(value, list):
+        return None if value is None else [str(value)]
+    flat: list[str] = []
+    for part in value:
+        if isinstance(part, list):
+            flat.extend(_texts(part) or [])
+        elif part is not None and not isinstance(part, dict):
+            flat.append(str(part))
+    return flat
+
+
+def _id_string(value: Any, field: str, place: Place, index: int) -> str:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if value is None or value == "":
+        raise place.problem(index, field, "the id is missing; fill it in or remove the row.")
+    raise place.problem(index, field, f"ids must be strings or whole numbers, not {json.dumps(value)[:40]}.")
+
+
+def _object(line: str, place: Place, index: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        raise InputError(f"{place.at(index)}: not valid JSON; each line must be one whole object.") from None
+    if not isinstance(value, dict):
+        raise InputError(
+            f"{place.at(index)}: is JSON but not an object; each line must be one object with named fields."
+        )
+    return value
+
+
+def _find_bad_line(chunk: Chunk, place: Place) -> None:
+    for index, line in enumerate(chunk.data.decode().split("\n")):
+        if line.strip():
+            _object(line, place, index)

@@ -1,0 +1,40 @@
+"""`sequences.tsv` (user, TAB, space-separated item ids, oldest first) beside `items.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from sidrec.core.errors import InputError
+from sidrec.data.batches import Batch, Place
+from sidrec.data.readers.chunks import chunks
+from sidrec.data.schema import ITEM_ID, USER_ID
+
+
+def read_sequences(path: Path) -> Iterator[Batch]:
+    """One row per interaction, in the order of the file; all rows of a line carry that line's number."""
+    seen: set[str] = set()
+    for chunk in chunks(path, block=1 << 22):
+        lines = chunk.data.decode().split("\n")
+        rows: list[int] = []
+        users: list[str] = []
+        items: list[str] = []
+        for index, line in enumerate(lines):
+            if not line.strip():
+                continue
+            user, tab, rest = line.rstrip("\r").partition("\t")
+            where = Place(str(path), chunk.first_line).at(index)
+            if not tab or not rest.strip():
+                raise InputError(f"{where}: needs a user, a TAB and space-separated item ids; correct the line.")
+            if user in seen:
+                raise InputError(f"{where}: user {user} has a line already; put each user's items on one line.")
+            seen.add(user)
+            found = rest.split()
+            users.extend([user] * len(found))
+            items.extend(found)
+            rows.extend([chunk.first_line + index] * len(found))
+        frame = pl.DataFrame({USER_ID: users, ITEM_ID: items}, schema={USER_ID: pl.String, ITEM_ID: pl.String})
+        yield Batch(frame, Place(str(path), chunk.first_line, np.array(rows)))

@@ -1,0 +1,107 @@
+"""Plain tables: CSV, TSV, JSON lines or Parquet, packed or not, with columns under any name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sidrec.core.errors import InputError
+from sidrec.data.batches import Batch, Place, Source
+from sidrec.data.readers import delimited, jsonl
+from sidrec.data.readers.chunks import plain_suffix
+from sidrec.data.readers.columns import event_columns, item_columns
+from sidrec.data.schema import ITEM_ID
+
+DIALECTS = {".csv": delimited.CSV, ".tsv": delimited.TSV}
+JSON_LINES = (".jsonl", ".ndjson")
+PARQUET = (".parquet", ".pq")
+SUFFIXES = (*DIALECTS, *JSON_LINES, *PARQUET)
+_ROWS = 1_000_000
+
+
+def table_source(interactions: Path, items: Path | None, columns: Mapping[str, str]) -> Source:
+    """Both files are looked at once they are read, so that a missing one is reported with its name."""
+    return Source(
+        format="table",
+        files=(interactions,) if items is None else (interactions, items),
+        interactions=lambda: read_events(interactions, columns),
+        items=None if items is None else lambda: read_items(items, columns),
+    )
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of any table we can read."""
+    suffix = plain_suffix(path)
+    if suffix in DIALECTS:
+        return delimited.header(path, DIALECTS[suffix])
+    if suffix in JSON_LINES:
+        return jsonl.keys(path)
+    if suffix in PARQUET:
+        with _parquet(path) as file:
+            return list(file.schema_arrow.names)
+    known = ", ".join(SUFFIXES)
+    raise InputError(
+        f"{path}: cannot tell its format from its name; tables end in {known}, packed ones in .gz or .zst."
+    )
+
+
+def read_events(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
+    """Interactions under our column names."""
+    names = event_columns(column_names(path), columns, path)
+    theirs = list(dict.fromkeys(names.values()))
+    for batch in _read(path, theirs):
+        yield Batch(batch.frame.select(**{ours: pl.col(name) for ours, name in names.items()}), batch.place)
+
+
+def read_items(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
+    """Every column of the items, `item_id` under our name."""
+    if plain_suffix(path) in JSON_LINES:
+        yield from _read_item_objects(path, columns)
+        return
+    renamed = item_columns(column_names(path), columns, path)
+    typed = plain_suffix(path) not in DIALECTS
+    for batch in _read(path, None):
+        yield Batch(batch.frame.rename(renamed), batch.place, typed)
+
+
+def _read_item_objects(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
+    renamed = item_columns(jsonl.keys(path), columns, path)
+    id_field = next(old for old, new in renamed.items() if new == ITEM_ID)
+    for place, objects in jsonl.read_objects(path, id_field):
+        frame = jsonl.objects_frame(objects)
+        yield Batch(frame.rename({old: new for old, new in renamed.items() if old in frame.columns}), place)
+
+
+def _read(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
+    suffix = plain_suffix(path)
+    if suffix in DIALECTS:
+        return delimited.read_delimited(path, DIALECTS[suffix], columns)
+    if suffix in JSON_LINES:
+        return jsonl.read_columns(path, columns or jsonl.keys(path))
+    return _read_parquet(path, columns)
+
+
+def _read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
+    row = 1
+    with _parquet(path) as file:
+        try:
+            for piece in file.iter_batches(batch_size=_ROWS, columns=columns):
+                frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([piece])))
+                yield Batch(frame, Place(str(path), row))
+                row += frame.height
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: damaged Parquet file ({error}); export or copy it again.") from None
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        return pq.ParquetFile(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path.") from None
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error}); export or copy it again.") from None
