@@ -1,0 +1,160 @@
+"""Generation by unmasking: each beam fills its surest slots, the best beams go on (Sec. 4.3).
+
+Why k results come back whenever k allowed IDs exist and B >= k: children of one beam differ in the slot they fill, so
+beams are disjoint sets of IDs and no ID appears twice. With an exact constraint every live beam still has an ID and so
+at least one child; the number of live beams never falls. If beams were ever dropped, B were kept then, and B remain;
+if none were, every allowed ID is among the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from sidrec.decoding.beam import Beams, pick
+from sidrec.decoding.constraint import Constraint
+from sidrec.decoding.order import candidates, choose, masked_slots
+from sidrec.decoding.plan import SearchPlan
+from sidrec.decoding.top_k import NEVER, first_best
+from sidrec.decoding.trace import Trace, TraceStep
+
+Predict = Callable[[Tensor], Tensor]
+"""Codes (users, beams, M), -1 where masked -> log-probabilities (users, beams, M, K), -inf beyond a slot's codebook."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Best first by total log-probability; ties: the better-ranked parent's child first, then the lower code."""
+
+    codes: Tensor  # (users, k, n_codes) int64, -1 where nothing is left
+    scores: Tensor  # (users, k), -inf there
+    trace: Trace | None = None
+
+    @property
+    def found(self) -> Tensor:
+        """bool (users, k): places that hold an ID."""
+        return self.scores > NEVER
+
+
+def search(
+    predict: Predict, n_users: int, plan: SearchPlan, constraint: Constraint | None = None, *, trace: bool = False
+) -> SearchResult:
+    """The k best IDs of every user; without a constraint IDs may name no item.
+
+    `predict` first sees one beam per user, then at most B. A traced search predicts all beams of a step at once.
+    """
+    beams = Beams.start(n_users, plan.n_codes)
+    stepper = _Stepper(predict, plan, constraint)
+    steps: list[TraceStep] = []
+    for step in range(plan.n_steps):
+        before = beams
+        if trace:
+            chosen, confidence = stepper.predict_and_choose(before, plan.slots_per_step[step])
+            beams = stepper.fill(chosen, step)
+            fitting = None if constraint is None else constraint.count(beams.codes)
+            steps.append(TraceStep(before, confidence, chosen.pending, beams, fitting))
+        else:
+            beams = stepper.advance(before, step)
+    return _result(beams, plan.k, Trace(tuple(steps)) if trace else None)
+
+
+def first_step(predict: Predict, n_users: int, plan: SearchPlan, constraint: Constraint | None) -> Beams:
+    """The beams after step 1 alone, for ways that finish otherwise."""
+    return _Stepper(predict, plan, constraint).advance(Beams.start(n_users, plan.n_codes), 0)
+
+
+@dataclass(frozen=True)
+class _Stepper:
+    predict: Predict
+    plan: SearchPlan
+    constraint: Constraint | None
+
+    def advance(self, beams: Beams, step: int) -> Beams:
+        count = self.plan.slots_per_step[step]
+        if 0 < self.plan.lazy_block < len(beams):
+            return self.fill_rest(self._first_slot_lazily(beams, step, count), step)
+        return self.fill(self.predict_and_choose(beams, count)[0], step)
+
+    def predict_and_choose(self, beams: Beams, count: int) -> tuple[Beams, Tensor]:
+        """Beams with `count` pending slots, and every slot's confidence (users, beams, M), -inf where not asked."""
+        slots = candidates(self.plan.order, masked_slots(beams.codes), count)  # (users, beams, asked)
+        log_probs = self._only_valid(pick(self.predict(beams.codes), slots), beams.codes, slots)
+        confidence = log_probs.amax(-1)
+        places = choose(self.plan.order, confidence, count)
+        ready = replace(beams, pending=pick(slots, places), log_probs=pick(log_probs, places))
+        everywhere = torch.full(beams.codes.shape, NEVER, dtype=confidence.dtype)
+        return ready, everywhere.scatter(2, slots, confidence)
+
+    def fill(self, beams: Beams, step: int) -> Beams:
+        return self.fill_rest(self._expand(beams, self._width(step, beams)), step)
+
+    def fill_rest(self, beams: Beams, step: int) -> Beams:
+        """The pending slots after the first: their codes must fit what this step has already filled."""
+        while beams.pending.shape[-1]:
+            log_probs = beams.log_probs.clone()
+            log_probs[:, :, :1] = self._only_valid(log_probs[:, :, :1], beams.codes, beams.pending[:, :, :1])
+            beams = replace(beams, log_probs=log_probs)
+            beams = self._expand(beams, self._width(step, beams))
+        return beams
+
+    def _width(self, step: int, beams: Beams) -> int:
+        """Only k are wanted of the very last expansion."""
+        last = step == self.plan.n_steps - 1 and beams.pending.shape[-1] == 1
+        return self.plan.k if last else self.plan.beam_sizes[step]
+
+    def _only_valid(self, log_probs: Tensor, codes: Tensor, slots: Tensor) -> Tensor:
+        """Masked after the log-softmax and not renormalised: scores stay the model's own."""
+        if self.constraint is None:
+            return log_probs
+        return torch.where(self.constraint.valid(codes, slots), log_probs, NEVER)
+
+    def _expand(self, beams: Beams, width: int) -> Beams:
+        """The best `width` children over all of a user's beams, in the next pending slot."""
+        totals = (beams.scores.unsqueeze(-1) + beams.log_probs[:, :, 0]).flatten(1)  # (users, beams * K)
+        scores, columns = first_best(totals, min(width, totals.shape[1]))
+        size = beams.log_probs.shape[-1]
+        # a dead child's column is arbitrary and may lie beyond its slot's codebook
+        codes = (columns % size).masked_fill(scores == NEVER, 0)
+        return beams.extend(columns // size, codes, scores)
+
+    def _first_slot_lazily(self, beams: Beams, step: int, count: int) -> Beams:
+        """The same children, from the best parents only.
+
+        Log-probabilities only fall: when the last child that would be kept scores at least as high as the next parent,
+        no later parent can have a better one (and an equal one would lose the tie).
+        """
+        best: Beams | None = None
+        for start in range(0, len(beams), self.plan.lazy_block):
+            if best is not None and self._settled(best, beams.scores[:, start], step):
+                break
+            block = self.predict_and_choose(beams.cut(start, start + self.plan.lazy_block), count)[0]
+            width = self._width(step, block)
+            children = self._expand(block, width)
+            best = children if best is None else _best_of(best.beside(children), width)
+        assert best is not None
+        return best
+
+    def _settled(self, best: Beams, next_parent: Tensor, step: int) -> bool:
+        last = step == self.plan.n_steps - 1 and best.pending.shape[-1] == 0
+        width = self.plan.k if last else self.plan.beam_sizes[step]
+        settled = next_parent == NEVER
+        if len(best) >= width:
+            settled = settled | (best.scores[:, width - 1] >= next_parent)
+        return bool(settled.all())
+
+
+def _best_of(beams: Beams, width: int) -> Beams:
+    scores, places = first_best(beams.scores, min(width, len(beams)))
+    return replace(beams.take(places), scores=scores)
+
+
+def _result(beams: Beams, k: int, trace: Trace | None) -> SearchResult:
+    codes = beams.codes.masked_fill((beams.scores == NEVER).unsqueeze(-1), -1)
+    missing = k - codes.shape[1]
+    if missing > 0:
+        codes = torch.nn.functional.pad(codes, (0, 0, 0, missing), value=-1)
+        return SearchResult(codes, torch.nn.functional.pad(beams.scores, (0, missing), value=NEVER), trace)
+    return SearchResult(codes, beams.scores, trace)

@@ -1,0 +1,33 @@
+"""Which slots a beam fills next."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Order = Literal["adaptive", "left-to-right", "right-to-left"]
+
+
+def masked_slots(codes: Tensor) -> Tensor:
+    """The masked slots of every beam, ascending: (users, beams, n_masked); all beams have the same number of them."""
+    masked = codes < 0
+    return masked.nonzero()[:, -1].view(*codes.shape[:-1], -1)
+
+
+def candidates(order: Order, masked: Tensor, count: int) -> Tensor:
+    """The slots whose predictions decide: all masked ones, or the next `count` of a fixed order."""
+    if order == "adaptive":
+        return masked
+    return masked[..., :count] if order == "left-to-right" else masked.flip(-1)[..., :count]
+
+
+def choose(order: Order, confidence: Tensor, count: int) -> Tensor:
+    """Places (users, beams, count) among the candidates; adaptive takes the surest first, ties the lower slot.
+
+    Confidence (users, beams, candidates) is the highest log-probability of a code that may be taken.
+    """
+    if order == "adaptive":
+        return confidence.sort(dim=-1, descending=True, stable=True).indices[..., :count]
+    return torch.arange(count).expand(*confidence.shape[:-1], count)

@@ -1,0 +1,135 @@
+"""Per-request restrictions inside the search: allowed items for everybody, and items each user must not get."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sidrec.data.histories import Histories
+from sidrec.decoding.constraint import ItemIndex
+
+FEW = 64
+"""Up to so many forbidden items are excluded one by one; more get an index of the allowed items."""
+
+
+@dataclass(frozen=True)
+class UserConstraint:
+    """An index, less each user's excluded IDs (users, L, M), padded with -1: exact, at any depth.
+
+    A code is out when every ID it could still become is excluded. Only codes of excluded IDs that agree with the beam
+    can be, so only those are counted.
+    """
+
+    index: ItemIndex
+    excluded: Tensor | None = None
+    blocked: Histories | None = None
+    """The items behind `excluded`; an ID shared by several items stays while one of them is left."""
+
+    def valid(self, codes: Tensor, slots: Tensor) -> Tensor:
+        valid = self.index.valid(codes, slots)
+        if self.excluded is None:
+            return valid
+        users, beams, places = self._agreeing(codes).nonzero(as_tuple=True)
+        if len(users) == 0:
+            return valid
+        beam_codes, asked = codes[users, beams], slots[users, beams]  # (pairs, M), (pairs, s)
+        taken = self.excluded[users, places].gather(1, asked)  # (pairs, s)
+        children = beam_codes.unsqueeze(1).expand(-1, asked.shape[1], -1)
+        children = children.scatter(2, asked.unsqueeze(2), taken.unsqueeze(2))  # (pairs, s, M)
+        cell = (users * codes.shape[1] + beams).unsqueeze(1) * asked.shape[1] + torch.arange(asked.shape[1])
+        cell = cell * valid.shape[-1] + taken
+        cells, first, n_excluded = np.unique(cell.numpy(), return_index=True, return_counts=True)
+        n_fitting = self.index.count(children.reshape(-1, codes.shape[-1])[torch.from_numpy(first)])
+        flat = valid.reshape(-1)
+        flat[torch.from_numpy(cells[n_excluded == n_fitting.numpy()])] = False
+        return flat.view(valid.shape)
+
+    def count(self, codes: Tensor) -> Tensor:
+        fitting = self.index.count(codes)
+        return fitting if self.excluded is None else fitting - self._agreeing(codes).sum(-1)
+
+    def _agreeing(self, codes: Tensor) -> Tensor:
+        """bool (users, beams, L): the excluded IDs a beam could still become."""
+        assert self.excluded is not None
+        excluded = self.excluded.unsqueeze(1)
+        agrees = (excluded[..., 0] >= 0).expand(-1, codes.shape[1], -1)
+        for slot in range(codes.shape[-1]):
+            code = codes[:, :, slot].unsqueeze(-1)
+            agrees = agrees & ((code < 0) | (code == excluded[..., slot]))
+        return agrees
+
+
+class Catalogue:
+    """All items' codes; hands out constraints and keeps the indexes of the last few sets of allowed items."""
+
+    def __init__(self, codes: NDArray[np.int32], codebook_sizes: Sequence[int], kept_indexes: int = 4) -> None:
+        self.codes, self.codebook_sizes = codes, tuple(codebook_sizes)
+        self.index = ItemIndex(codes, self.codebook_sizes)
+        self._kept_indexes = kept_indexes
+        self._lock = Lock()
+        self._indexes: OrderedDict[bytes, ItemIndex] = OrderedDict()
+
+    def constraint(
+        self, histories: Histories, allowed: NDArray[np.bool_] | None = None, exclude_seen: bool = False
+    ) -> UserConstraint:
+        """For a batch of users: only `allowed` items (a mask; None allows all), and none of a user's own if asked."""
+        index, denied = self.index, np.empty(0, dtype=np.int32)
+        if allowed is not None:
+            forbidden = np.flatnonzero(~allowed).astype(np.int32)
+            if len(forbidden) <= FEW:
+                denied = forbidden
+            else:
+                index = self._allowed_index(allowed)
+        users, items = _blocked_pairs(histories, denied, exclude_seen)
+        if allowed is not None and index is not self.index:
+            users, items = users[allowed[items]], items[allowed[items]]
+        if len(items) == 0:
+            return UserConstraint(index)
+        blocked = Histories(items, np.searchsorted(users, np.arange(len(histories) + 1)))
+        return UserConstraint(index, self._excluded_ids(index, blocked), blocked)
+
+    def _excluded_ids(self, index: ItemIndex, blocked: Histories) -> Tensor | None:
+        """The IDs all of whose items are blocked for the user: (users, L, M), padded with -1."""
+        numbers = index.find(torch.from_numpy(self.codes[blocked.items].astype(np.int64))).numpy()
+        users, n_users = np.repeat(np.arange(len(blocked)), blocked.lengths), len(blocked)
+        pairs, n_blocked = np.unique(users * len(index) + numbers, return_counts=True)
+        gone = pairs[n_blocked == np.diff(index.offsets)[pairs % len(index)]]
+        if len(gone) == 0:
+            return None
+        rows, ids = gone // len(index), index.ids[gone % len(index)]
+        place = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        excluded = np.full((n_users, place.max() + 1, ids.shape[1]), -1, dtype=np.int64)
+        excluded[rows, place] = ids
+        return torch.from_numpy(excluded)
+
+    def _allowed_index(self, allowed: NDArray[np.bool_]) -> ItemIndex:
+        key = np.packbits(allowed).tobytes()
+        with self._lock:
+            if key not in self._indexes:
+                items = np.flatnonzero(allowed)
+                self._indexes[key] = ItemIndex(self.codes[items], self.codebook_sizes, items)
+            self._indexes.move_to_end(key)
+            if len(self._indexes) > self._kept_indexes:
+                self._indexes.popitem(last=False)
+            return self._indexes[key]
+
+
+def _blocked_pairs(
+    histories: Histories, denied: NDArray[np.int32], exclude_seen: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Every distinct (user, item) that must not come back, by user."""
+    n_users = len(histories)
+    users = np.repeat(np.arange(n_users), len(denied))
+    items = np.tile(denied, n_users)
+    if exclude_seen:
+        users = np.append(users, np.repeat(np.arange(n_users), histories.lengths))
+        items = np.append(items, histories.items)
+    pairs = np.unique(users << 32 | items)
+    return pairs >> 32, (pairs & 0xFFFFFFFF).astype(np.int32)
