@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from sidrec.cli import data_verbs, models_verb
+from sidrec.cli import data_verbs, embed_verb, models_verb
 
 app = typer.Typer(
     name="sidrec",
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("models")(models_verb.models)
 app.add_typer(data_verbs.app, name="data")
+app.command("embed")(embed_verb.embed)
 
 
 def main() -> None:

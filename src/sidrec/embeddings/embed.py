@@ -1,0 +1,205 @@
+"""From a catalogue to item vectors: text, encoder, missing-text policy, PCA; resumable and skipped when done."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from sidrec.core.artifacts import Origin, finished, write
+from sidrec.core.errors import InputError
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.settings import Settings
+from sidrec.data.catalog import Catalog
+from sidrec.embeddings.assemble import assemble
+from sidrec.embeddings.embedding_space import EmbeddingSpace
+from sidrec.embeddings.encoders import GIVEN, find_encoder, identity_of
+from sidrec.embeddings.given_vectors import GivenVectors, read_vectors
+from sidrec.embeddings.item_embeddings import ItemEmbeddings
+from sidrec.embeddings.item_text import item_texts, text_fields
+from sidrec.embeddings.projection import Projection, fit_projection
+from sidrec.embeddings.raw_vectors import RawVectors, raw_from_array, raw_from_texts
+from sidrec.embeddings.sentence_encoder import SentenceOptions
+
+_HOW_TO_RUN = {"batch_size", "device", "vectors"}
+"""Settings that change how fast or from where, never what: they are no part of an artefact's origin."""
+
+
+class EmbeddingSettings(Settings):
+    encoder: str = "minilm"
+    """minilm, sentence-t5-base, tfidf, given, any sentence-transformers name, or the path of a local model."""
+    fields: tuple[str, ...] | None = None
+    """Catalogue fields to read; default every text field, title first."""
+    pca: int | None = Field(default=None, ge=1)
+    """Keep this many principal axes."""
+    whiten: bool = False
+    """Scale the principal axes to unit variance."""
+    missing: Literal["mean", "zero", "error"] = "mean"
+    """What an item without text gets: the mean of the others, zeros, or a refusal."""
+    max_tokens: int | None = Field(default=None, ge=8)
+    """Read at most this many tokens of a text; default the model's own limit."""
+    vectors: Path | None = None
+    """File of your own vectors, for the encoder `given`."""
+    batch_size: int = Field(default=32, ge=1)
+    device: str | None = None
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if self.whiten and self.pca is None:
+            raise ValueError("whiten scales principal axes, so it needs pca, for example pca = 128")
+        if self.vectors is not None and self.encoder != GIVEN:
+            raise ValueError(f"vectors come instead of an encoder, so encoder must be {GIVEN!r}")
+        if self.encoder == GIVEN and self.fields:
+            raise ValueError("fields choose the text to read, but the vectors are given")
+        if self.max_tokens is not None and self.encoder in (GIVEN, "tfidf"):
+            raise ValueError(f"max_tokens has no meaning for {self.encoder}")
+        return self
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One run, not yet begun: `raw(directory, progress)` makes the raw vectors."""
+
+    catalog: Catalog
+    settings: EmbeddingSettings
+    made_from: dict[str, str]
+    source: str
+    raw: Callable[[Path | None, Progress], RawVectors]
+
+    @property
+    def origin(self) -> Origin:
+        return Origin("embeddings", self.settings.model_dump(mode="json", exclude=_HOW_TO_RUN), self.made_from)
+
+    def run(self, work: Path | None, blocks: Path | None, progress: Progress) -> ItemEmbeddings:
+        """Vectors in memory, or in `work` with unfinished blocks in `blocks`."""
+        raw = self.raw(blocks, progress)
+        if len(raw.row_of) > 1 and raw.all_equal():
+            progress.note("all item vectors are identical: nothing can tell the items apart; check the item text")
+        projection = self._projection(raw, progress)
+        return ItemEmbeddings(
+            item_ids=self.catalog.item_ids.to_list(),
+            vectors=assemble(raw, projection, self.settings.missing, work),
+            missing_text=raw.row_of < 0,
+            source=self.source,
+            projection=projection,
+            fingerprint=self.origin.fingerprint,
+            settings=dict(self.origin.settings),
+            state=raw.state,
+        )
+
+    def _projection(self, raw: RawVectors, progress: Progress) -> Projection | None:
+        if self.settings.pca is None:
+            return None
+        projection = fit_projection(raw.blocks, self.settings.pca, self.settings.whiten)
+        kept = len(projection.scale)
+        if kept < self.settings.pca:
+            progress.note(f"pca keeps {kept} axes instead of {self.settings.pca}: the vectors have no more directions")
+        return projection
+
+
+def embed_catalog(
+    catalog: Catalog,
+    settings: EmbeddingSettings | None = None,
+    progress: Progress | None = None,
+    out: Path | None = None,
+    given: GivenVectors | None = None,
+) -> ItemEmbeddings:
+    """One vector per item; with `out` an artefact that is resumed when unfinished and skipped when done.
+
+    `given` hands over ready vectors, for example those of a trained model, in place of `settings.vectors`.
+    """
+    settings, progress = settings or EmbeddingSettings(), progress or SilentProgress()
+    if given is None and settings.vectors is not None:
+        given = read_vectors(settings.vectors)
+    job = _text_job(catalog, settings) if given is None else _given_job(catalog, settings, given)
+    if out is None:
+        return job.run(None, None, progress)
+    if finished(out, job.origin):
+        progress.note(f"skipped: {out} already holds these embeddings")
+        return ItemEmbeddings.load(out)
+    with write(out, job.origin, resumable=True) as work:
+        # beside the work directory, so that a kill while the result is sealed loses no block
+        job.run(work, work.with_name(work.name + "-blocks"), progress).write_facts(work)
+    return ItemEmbeddings.load(out)
+
+
+def embed_new(
+    items: Catalog | pl.DataFrame, space: EmbeddingSpace | ItemEmbeddings, progress: Progress | None = None
+) -> NDArray[np.float32]:
+    """Vectors of new items, made exactly as the old ones were: same fields, encoder, projection and policy."""
+    space = space.space() if isinstance(space, ItemEmbeddings) else space
+    catalog = items if isinstance(items, Catalog) else Catalog(items)
+    settings = EmbeddingSettings.parse(space.settings, owner="embeddings")
+    if settings.encoder == GIVEN:
+        raise InputError("these item vectors were given, not made from text; give the new items' vectors as well.")
+    have = [name for name in settings.fields or () if name in catalog.frame.columns]
+    if not have:
+        raise InputError(f"the new items have none of the text fields {', '.join(settings.fields or ())}.")
+    texts = item_texts(catalog, have)
+    silent = np.array([not text for text in texts], dtype=bool)
+    _refuse_missing(settings, catalog.item_ids.to_list(), texts)
+    vectors = np.tile(space.missing_vector, (len(texts), 1))
+    if not silent.all():
+        encoder = find_encoder(settings.encoder, _options(settings))
+        if space.state is not None:
+            encoder.restore(space.state)
+        raw = encoder.encode([text for text in texts if text], progress)
+        vectors[~silent] = raw if space.projection is None else space.projection.apply(raw)
+    return vectors
+
+
+def _text_job(catalog: Catalog, settings: EmbeddingSettings) -> _Job:
+    """The fields are settled here and saved, so that new items are read by the same ones."""
+    fields = text_fields(catalog, settings.fields)
+    settings = settings.model_copy(update={"fields": tuple(fields)})
+    texts = item_texts(catalog, fields)
+    ids = catalog.item_ids.to_list()
+    _refuse_missing(settings, ids, texts)
+    if not any(texts):
+        raise InputError(f"none of the {len(ids)} items has text in {', '.join(fields)}; name other fields or vectors.")
+
+    def raw(directory: Path | None, progress: Progress) -> RawVectors:
+        n_silent = sum(not text for text in texts)
+        if n_silent:
+            gets = "zeros" if settings.missing == "zero" else "the mean vector of the others"
+            progress.note(f"{n_silent} of {len(texts)} items have no text: they get {gets}")
+        return raw_from_texts(ids, texts, find_encoder(settings.encoder, _options(settings)), directory, progress)
+
+    made_from = {"items": _digest([*ids, *texts]), "encoder": identity_of(settings.encoder)}
+    return _Job(catalog, settings, made_from, settings.encoder, raw)
+
+
+def _given_job(catalog: Catalog, settings: EmbeddingSettings, given: GivenVectors) -> _Job:
+    settings = settings.model_copy(update={"encoder": GIVEN})
+    vectors = given.in_catalogue_order(catalog)
+    made_from = {"items": _digest(catalog.item_ids.to_list()), "vectors": hashlib.sha256(vectors.tobytes()).hexdigest()}
+    return _Job(catalog, settings, made_from, given.source, lambda _directory, _progress: raw_from_array(vectors))
+
+
+def _refuse_missing(settings: EmbeddingSettings, item_ids: Sequence[str], texts: Sequence[str]) -> None:
+    if settings.missing == "error" and not all(texts):
+        silent = [item_id for item_id, text in zip(item_ids, texts, strict=True) if not text]
+        raise InputError(
+            f"{len(silent)} of {len(texts)} items have no text, first {silent[0]!r}; "
+            "add text or set missing to mean or zero."
+        )
+
+
+def _options(settings: EmbeddingSettings) -> SentenceOptions:
+    return SentenceOptions(settings.max_tokens, settings.batch_size, settings.device)
+
+
+def _digest(words: Sequence[str]) -> str:
+    """Lengths go in as well, so that text cannot slip from one item to the next unnoticed."""
+    digest = hashlib.sha256()
+    for word in words:
+        data = word.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()

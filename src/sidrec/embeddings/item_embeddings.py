@@ -1,0 +1,96 @@
+"""One vector per catalogue item, with what is needed to embed further items the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sidrec.core.artifacts import Artifact, Origin, open_artifact, write
+from sidrec.data.schema import ITEM_ID
+from sidrec.embeddings.base import EncoderState
+from sidrec.embeddings.embedding_space import EmbeddingSpace
+from sidrec.embeddings.projection import Projection
+from sidrec.embeddings.vector_file import open_vectors, save_vectors
+
+VECTORS_FILE = "vectors.safetensors"
+ITEMS_FILE = "items.parquet"
+
+
+@dataclass(frozen=True)
+class ItemEmbeddings:
+    """Row i belongs to item i of the catalogue; `source` is the encoder, file or model the vectors come from."""
+
+    item_ids: list[str]
+    vectors: NDArray[np.float32]  # (n_items, width)
+    missing_text: NDArray[np.bool_]  # (n_items,)
+    source: str = "given"
+    projection: Projection | None = None
+    fingerprint: str = ""
+    settings: Mapping[str, Any] = field(default_factory=lambda: {"encoder": "given"})
+    state: EncoderState | None = None
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_ids)
+
+    @property
+    def width(self) -> int:
+        return int(self.vectors.shape[1])
+
+    def project(self, raw: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Raw vectors of new items in this space: the saved PCA and whitening, where there is one."""
+        raw = np.asarray(raw, dtype=np.float32)
+        return raw if self.projection is None else self.projection.apply(raw)
+
+    def space(self) -> EmbeddingSpace:
+        """What a semantic-ID or model artefact has to keep in order to embed new items later."""
+        zero = self.settings.get("missing") == "zero"
+        missing = np.zeros(self.width, np.float32) if zero else mean_vector(self.vectors, ~self.missing_text)
+        return EmbeddingSpace(self.settings, missing, self.projection, self.state)
+
+    def save(self, path: Path) -> Path:
+        """Write as an artefact of kind "embeddings"."""
+        origin = Origin("embeddings", self.settings, made_from={"content": self.fingerprint})
+        with write(Path(path), origin) as directory:
+            save_vectors(directory / VECTORS_FILE, self.vectors)
+            self.write_facts(directory)
+        return Path(path)
+
+    def write_facts(self, directory: Path) -> None:
+        """Everything but the vectors."""
+        items = {ITEM_ID: self.item_ids, "missing_text": self.missing_text, "source": [self.source] * self.n_items}
+        pl.DataFrame(items).write_parquet(directory / ITEMS_FILE)
+        self.space().write_files(directory)
+
+    @classmethod
+    def load(cls, path: Path) -> ItemEmbeddings:
+        return cls.from_artifact(open_artifact(Path(path), "embeddings"))
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact) -> ItemEmbeddings:
+        """The vectors stay on disk until they are touched."""
+        items = pl.read_parquet(artifact.file(ITEMS_FILE))
+        space = EmbeddingSpace.read_files(artifact.path)
+        return cls(
+            item_ids=items[ITEM_ID].to_list(),
+            vectors=open_vectors(artifact.file(VECTORS_FILE)),
+            missing_text=items["missing_text"].to_numpy().astype(bool),
+            source=str(items["source"][0]) if items.height else "given",
+            projection=space.projection,
+            fingerprint=artifact.fingerprint,
+            settings=space.settings,
+            state=space.state,
+        )
+
+
+def mean_vector(vectors: NDArray[np.float32], rows: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """The mean of the chosen rows, added up in double precision; zero where none is chosen."""
+    if not rows.any():
+        return np.zeros(vectors.shape[1], np.float32)
+    return np.asarray(np.mean(vectors, axis=0, dtype=np.float64, where=rows[:, None]), dtype=np.float32)
