@@ -87,9 +87,12 @@ class ItemIndex:
             out[rows.unsqueeze(1), torch.arange(slots.shape[1]), found] = True
         return out
 
+    def ranges(self, codes: Tensor) -> tuple[Tensor, Tensor]:
+        """For beams (n, M) the half-open ranges of `sorted` positions whose IDs agree with the filled slots."""
+        return self.sorted.ranges(codes, filled_sets(codes))
+
     def count(self, codes: Tensor) -> Tensor:
-        flat = codes.reshape(-1, len(self.sizes))
-        low, high = self.sorted.ranges(flat, filled_sets(flat))
+        low, high = self.ranges(codes.reshape(-1, len(self.sizes)))
         return (high - low).view(codes.shape[:-1])
 
     def find(self, codes: Tensor) -> Tensor:
@@ -97,7 +100,7 @@ class ItemIndex:
         flat = codes.reshape(-1, len(self.sizes))
         inside = ((flat >= 0) & (flat < torch.tensor(self.sizes))).all(-1)
         asked = flat.masked_fill(~inside.unsqueeze(-1), 0)
-        low, high = self.sorted.ranges(asked, filled_sets(asked))
+        low, high = self.ranges(asked)
         return torch.where((high > low) & inside, low, -1).view(codes.shape[:-1])
 
     def items_of(self, codes: Tensor) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

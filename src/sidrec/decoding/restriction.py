@@ -55,6 +55,11 @@ class UserConstraint:
         fitting = self.index.count(codes)
         return fitting if self.excluded is None else fitting - self._agreeing(codes).sum(-1)
 
+    def items_that_fit(self, codes: Tensor, user: int) -> NDArray[np.int32]:
+        """The items one beam (M,) of a user can still become, ascending; looks at the whole catalogue."""
+        items = self.index.items_that_fit(codes)
+        return items if self.blocked is None else np.setdiff1d(items, self.blocked[user], assume_unique=True)
+
     def _agreeing(self, codes: Tensor) -> Tensor:
         """bool (users, beams, L): the excluded IDs a beam could still become."""
         assert self.excluded is not None

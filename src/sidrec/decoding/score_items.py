@@ -1,0 +1,105 @@
+"""Fewer predictions than slots: score all items, or all that fit the first slot, by the sum of their log-probabilities.
+
+Neither leaves the catalogue. They take the slots they score as independent, so their lists differ from the search's.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sidrec.decoding.beam import Beams
+from sidrec.decoding.constraint import ItemIndex, spread
+from sidrec.decoding.diffusion import Predict, SearchResult, first_step
+from sidrec.decoding.plan import SearchPlan
+from sidrec.decoding.restriction import UserConstraint
+from sidrec.decoding.top_k import NEVER, first_best
+
+MAX_CELLS = 4_000_000
+
+
+def score_all(
+    predict: Predict, n_users: int, k: int, constraint: UserConstraint, *, max_cells: int = MAX_CELLS
+) -> SearchResult:
+    """One prediction (T = 1), then the exact k best of the whole index; ties go to the lexicographically lower ID."""
+    index = constraint.index
+    start = Beams.start(n_users, len(index.sizes))
+    log_probs = predict(start.codes)[:, 0]  # (users, M, K)
+    wanted = k + _n_excluded(constraint)
+    at_once = max(max_cells // max(n_users, 1), wanted)
+    best, numbers = log_probs.new_empty(n_users, 0), torch.empty(n_users, 0, dtype=torch.long)
+    for first in range(0, len(index), at_once):
+        sums = _sums(log_probs, torch.from_numpy(index.ids[first : first + at_once]), index.sizes)
+        scores, columns = first_best(sums, min(wanted, sums.shape[1]))
+        best, numbers = torch.cat([best, scores], 1), torch.cat([numbers, columns + first], 1)
+        best, columns = first_best(best, min(wanted, best.shape[1]))
+        numbers = numbers.gather(1, columns)
+    return _without_excluded(torch.from_numpy(index.ids)[numbers].long(), best, constraint, k)
+
+
+def _sums(log_probs: Tensor, ids: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """The summed log-probabilities of IDs (n, M) for every user: (users, n).
+
+    Where there are more IDs than pairs of codes, two slots' pairs are added up once: half the look-ups.
+    """
+    total: Tensor | None = None
+    slot = 0
+    while slot < len(sizes):
+        table, columns, width = log_probs[:, slot], ids[:, slot], log_probs.shape[-1]
+        slot += 1
+        if slot < len(sizes) and len(ids) > width * width:
+            table = (table.unsqueeze(2) + log_probs[:, slot].unsqueeze(1)).flatten(1)  # (users, K * K)
+            columns = columns * width + ids[:, slot]
+            slot += 1
+        part = table.index_select(1, columns)
+        total = part if total is None else total.add_(part)
+    assert total is not None
+    return total
+
+
+def score_fitting(predict: Predict, n_users: int, plan: SearchPlan, constraint: UserConstraint) -> SearchResult:
+    """Two predictions: the best codes of the plan's first slots, then every item that fits one of those beams.
+
+    With `n_steps` = M the first step fills one slot. Ties: the better-ranked beam first, then its IDs in sorted order.
+    """
+    beams = first_step(predict, n_users, plan, constraint)
+    log_probs = predict(beams.codes)
+    results = [
+        _best_that_fit(beams, log_probs, user, plan.k + _n_excluded(constraint), constraint.index)
+        for user in range(n_users)
+    ]
+    codes = torch.nn.utils.rnn.pad_sequence([codes for codes, _ in results], batch_first=True, padding_value=-1)
+    scores = torch.nn.utils.rnn.pad_sequence([scores for _, scores in results], batch_first=True, padding_value=NEVER)
+    return _without_excluded(codes, scores, constraint, plan.k)
+
+
+def _best_that_fit(beams: Beams, log_probs: Tensor, user: int, k: int, index: ItemIndex) -> tuple[Tensor, Tensor]:
+    """One user's best IDs (n, M) and scores (n,), n <= k."""
+    live = beams.scores[user] > NEVER
+    codes, scores, n_codes = beams.codes[user][live], beams.scores[user][live], beams.codes.shape[-1]
+    predicted = log_probs[user][live].masked_fill((codes >= 0).unsqueeze(-1), 0.0)  # filled slots are in the score
+    best, best_scores = codes.new_empty(0, n_codes), scores.new_empty(0)
+    for rows, positions in spread(*index.ranges(codes), MAX_CELLS):
+        ids = index.sorted.code_at(positions.unsqueeze(1), torch.arange(n_codes))  # (entries, M)
+        sums = scores[rows] + predicted[rows.unsqueeze(1), torch.arange(n_codes), ids].sum(-1)
+        best, best_scores = torch.cat([best, ids]), torch.cat([best_scores, sums])
+        kept, places = first_best(best_scores.unsqueeze(0), min(k, len(best)))
+        best, best_scores = best[places[0]], kept[0]
+    return best, best_scores
+
+
+def _n_excluded(constraint: UserConstraint) -> int:
+    return 0 if constraint.excluded is None else constraint.excluded.shape[1]
+
+
+def _without_excluded(codes: Tensor, scores: Tensor, constraint: UserConstraint, k: int) -> SearchResult:
+    """The k best of k + L: at most the L excluded IDs of a user can be among them."""
+    if constraint.excluded is not None:
+        excluded = (codes.unsqueeze(2) == constraint.excluded.unsqueeze(1)).all(-1).any(-1)
+        scores = scores.masked_fill(excluded, NEVER)
+    missing = max(k - scores.shape[1], 0)
+    scores = torch.nn.functional.pad(scores, (0, missing), value=NEVER)
+    codes = torch.nn.functional.pad(codes, (0, 0, 0, missing), value=-1)
+    best, places = first_best(scores, k)
+    codes = codes.gather(1, places.unsqueeze(-1).expand(-1, -1, codes.shape[-1]))
+    return SearchResult(codes.masked_fill((best == NEVER).unsqueeze(-1), -1), best)
