@@ -19,7 +19,7 @@ from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
 from sidrec.decoding.top_k import top_items
-from sidrec.models.base import Candidates, Ranking, Recommender
+from sidrec.models.base import Candidates, Ranking, Recommender, training_directory
 from sidrec.models.item_objective import METRIC, ItemNetwork, ItemObjective, user_queries
 from sidrec.training.loop import train
 from sidrec.training.options import TrainingOptions
@@ -84,7 +84,7 @@ class ItemScorer(Recommender):
             torch.manual_seed(options.seed)
             network = self._build(data.n_items)
         objective = self._objective(data, self._validation_sample(data))
-        workdir = None if out is None else Path(out).parent / f".{Path(out).name}.training"
+        workdir = None if out is None else training_directory(out)
         train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
         self.network = network.eval()
 

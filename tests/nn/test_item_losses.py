@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from reference.item_losses import bce_by_hand, bpr_max_by_hand
+from sidrec.nn.item_losses import binary_cross_entropy, bpr_max, cross_entropy
+
+
+def case(places: int = 7, n_items: int = 11, width: int = 4) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    draw = torch.Generator().manual_seed(3)
+    hidden = torch.randn(places, width, generator=draw, requires_grad=True)
+    table = torch.randn(n_items, width, generator=draw, requires_grad=True)
+    return hidden, table, torch.randint(n_items, (places,), generator=draw)
+
+
+def test_equal_scores_cost_the_log_of_the_catalogue():
+    loss = cross_entropy(torch.zeros(3, 2), torch.randn(8, 2), torch.tensor([0, 5, 7]))
+    assert float(loss) == pytest.approx(3 * math.log(8))
+
+
+@pytest.mark.parametrize("max_logits", [1, 25, 10_000])
+def test_pieces_give_the_loss_and_gradients_of_the_whole(max_logits):
+    hidden, table, targets = case()
+    ours = torch.autograd.grad(0.3 * cross_entropy(hidden, table, targets, max_logits), (hidden, table))
+    whole = 0.3 * F.cross_entropy(hidden @ table.T, targets, reduction="sum")
+    for mine, expected in zip(ours, torch.autograd.grad(whole, (hidden, table)), strict=True):
+        torch.testing.assert_close(mine, expected)
+    torch.testing.assert_close(0.3 * cross_entropy(hidden, table, targets, max_logits), whole)
+
+
+def test_huge_scores_stay_finite():
+    loss = cross_entropy(torch.tensor([[1e4]]), torch.tensor([[1.0], [-1.0]]), torch.tensor([1]))
+    assert float(loss) == pytest.approx(2e4)
+
+
+def test_half_precision_hidden_vectors_get_gradients_of_their_kind():
+    hidden, table, targets = case()
+    half = hidden.detach().bfloat16().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = cross_entropy(half, table, targets)
+    loss.backward()
+    assert loss.dtype == torch.float32
+    assert half.grad is not None
+    assert half.grad.dtype == torch.bfloat16
+
+
+def test_binary_loss_is_the_one_by_hand():
+    hidden, table, targets = case()
+    negatives = (targets + 1) % len(table)
+    expected = bce_by_hand(hidden, table, targets, negatives)
+    torch.testing.assert_close(binary_cross_entropy(hidden, table, targets, negatives), expected)
+
+
+def test_bpr_max_is_the_one_by_hand_and_skips_the_target():
+    hidden, table, targets = case()
+    negatives = torch.tensor([int(targets[0]), 2, 9, int(targets[1])])
+    expected = bpr_max_by_hand(hidden, table, targets, negatives, 0.7)
+    torch.testing.assert_close(bpr_max(hidden, table, targets, negatives, 0.7), expected)
+
+
+def test_bpr_max_survives_a_draw_of_nothing_but_the_target():
+    hidden, table, _ = case(places=1)
+    loss = bpr_max(hidden, table, torch.tensor([4]), torch.tensor([4, 4]), 0.0)
+    assert torch.isfinite(loss)
