@@ -10,19 +10,20 @@ Random states are not stored: every draw follows from (seed, epoch, step), see s
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import load_file
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from sidrec.core import artifacts
-from sidrec.core.errors import TrainingError
+from sidrec.core.errors import ArtifactError, TrainingError
+from sidrec.core.storage import recover
 from sidrec.training.early_stopping import EarlyStopping
 from sidrec.training.options import TrainingOptions
 
@@ -44,7 +45,8 @@ class RunState:
     seconds: float = 0.0
     finished: str = ""
     """Why training ended: "epochs", "patience", "minutes", or nothing while it runs."""
-    scaler: dict[str, float] = field(default_factory=dict)
+    scale: dict[str, float] = field(default_factory=dict)
+    """State of the fp16 loss scale."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> RunState:
@@ -79,10 +81,13 @@ def save(workdir: Path, made_from: artifacts.Origin, snapshot: Snapshot) -> None
 def load(workdir: Path, wanted: artifacts.Origin) -> Snapshot | None:
     """The checkpoint in `workdir`, verified; None where there is none; an error where it belongs to another run."""
     path = workdir / NAME
-    artifacts.recover(path)
+    recover(path)
     if not path.exists():
         return None
-    found = artifacts.open_artifact(path, "checkpoint")
+    try:
+        found = artifacts.open_artifact(path, "checkpoint")
+    except ArtifactError as error:
+        raise ArtifactError(f"{error} Remove {path} to train from the start.") from None
     state = RunState.from_json(found.json("state.json"))
     changes = _changes(found.settings, wanted.settings, _FREE if state.finished else _FREE_WHILE_RUNNING)
     if changes:
@@ -100,29 +105,16 @@ def remove(workdir: Path) -> None:
 
 
 def copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copies on the CPU that share no memory (tied weights are stored twice and load alike)."""
+    """Copies on the CPU that share no memory."""
     return {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
 
 
-def optimizer_tensors(module: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimiser's moments under the parameters' names."""
-    named = {
-        f"{name}/{key}": value for name, p in module.named_parameters() for key, value in optimizer.state[p].items()
-    }
-    return copied(named)
-
-
-def restore_optimizer(module: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Put the moments back where `optimizer_tensors` took them."""
-    parameters = dict(module.named_parameters())
-    for full, tensor in tensors.items():
-        name, _, key = full.rpartition("/")
-        optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device)
-
-
 def _save_tensors(tensors: dict[str, Tensor], file: Path) -> None:
-    """Through Python's own file, so that a full disk is an OSError with its number."""
-    file.write_bytes(to_bytes(tensors))
+    """Through Python's own file, so that a full disk is an OSError with its number; tied weights are stored twice."""
+    with file.open("wb") as stream:
+        stream.write(to_bytes(copied(tensors)))
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any], free: frozenset[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sidrec.core.artifacts import storage_errors
+from sidrec.core.storage import storage_errors
 
 
 def draw_curve(path: Path, history: list[dict[str, float]], *, title: str, best_epoch: int | None = None) -> None:

@@ -6,6 +6,7 @@ after the last one, in one message.
 
 from __future__ import annotations
 
+import os
 from typing import Any, TypeVar
 
 import torch
@@ -77,9 +78,19 @@ class World:
         for parameter, count, total in zip(parameters, counts.tolist(), sums, strict=True):
             parameter.grad = total.view_as(parameter).clone() if count else None
 
+    def wait(self) -> None:
+        """Until every process has come here, for example before reading what the leading one has written."""
+        if self.size > 1:
+            torch.distributed.barrier()
+
     @property
     def _object_device(self) -> torch.device | None:
         return self.device if self.device.type == "cuda" else None
+
+
+def leads() -> bool:
+    """Whether this process is the one that writes artefacts and prints; asked without joining the others."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def portion(whole: slice, number: int, parts: int) -> slice:

@@ -6,45 +6,27 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sidrec.core.artifacts import storage_errors
 from sidrec.core.errors import SettingsError, TrainingError
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.storage import storage_errors
 from sidrec.training import checkpoints, seeding
 from sidrec.training.checkpoints import RunState, Snapshot
 from sidrec.training.curve import draw_curve
 from sidrec.training.distributed import World, portion
 from sidrec.training.meter import HistoryFile, Meter
-from sidrec.training.objective import Batch, Objective
-from sidrec.training.optimizer import adamw, learning_rate
+from sidrec.training.objective import Batch, Objective, TrainingResult
+from sidrec.training.optimizer import Optimizer
 from sidrec.training.options import TrainingOptions
 from sidrec.training.precision import choose_precision
 from sidrec.training.tracking import Trackers, check_trackers
-
-_SMALLEST_SCALE = 2.0**-8
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """How training went; epochs count from 1.
-
-    A history entry holds `epoch`, `steps`, `loss`, `loss/<term>`, `gradient_norm`, `learning_rate`, `seconds`,
-    `samples_per_second`, and where measured `validation/<figure>` and `between/<figure>`.
-    """
-
-    history: list[dict[str, float]]
-    best_epoch: int | None
-    best_value: float | None
-    seconds: float
-    stopped_early: bool
-    epochs: int
 
 
 def train(
@@ -83,13 +65,11 @@ class _Run:
         self.world = World(options.device)
         self.precision = choose_precision(options.precision, self.world.device)
         self.module = module.to(self.world.device)
-        self.parameters = [p for p in self.module.parameters() if p.requires_grad]
-        self.optimizer = adamw(self.module, options)
-        self.scaler = self.precision.scaler()
         self.origin = checkpoints.origin(module, objective.n_samples, options)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
         self.steps_per_epoch = math.ceil(objective.n_samples / options.batch_size)
+        self.optimizer = Optimizer(module, options, options.epochs * self.steps_per_epoch, self.precision)
         self.saved_at = self.began = time.monotonic()
         self.used_before = 0.0
 
@@ -133,18 +113,15 @@ class _Run:
 
     def _step(self, rows: NDArray[np.int64]) -> dict[str, float]:
         """One optimiser step on the rows of all processes; the step's figures."""
-        rate = learning_rate(self.options, self._steps_done(), self.options.epochs * self.steps_per_epoch)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.begin(self._steps_done())
         figures = self.world.summed(self._back_propagate(rows))
-        self._refuse_non_finite(figures)
-        self.world.sum_gradients(self.parameters)
-        self.scaler.unscale_(self.optimizer)
-        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.options.clip_norm or math.inf))
-        self._refuse_bad_gradient(norm)
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
+        bad = [key.removeprefix("loss/") for key, value in figures.items() if not math.isfinite(value)]
+        if bad:
+            self._give_up(f"the loss is no longer a finite number (terms: {', '.join(bad)})")
+        self.world.sum_gradients(self.optimizer.parameters)
+        norm = self.optimizer.move()
+        if norm is None:
+            self._give_up("the gradient is no longer finite")
         return {**figures, "gradient_norm": norm}
 
     def _back_propagate(self, rows: NDArray[np.int64]) -> dict[str, float]:
@@ -153,9 +130,12 @@ class _Run:
         mine = self.world.share(len(rows))
         position = (self.state.epoch, self.state.step)
         for micro in range(self.options.accumulate):
+            share = portion(mine, micro, self.options.accumulate)
+            if share.start == share.stop:
+                continue
             noise = seeding.generator(self.options.seed, "noise", *position)
             torch.manual_seed(seeding.mixed_seed(self.options.seed, "dropout", *position, self.world.rank, micro))
-            batch = Batch(rows, portion(mine, micro, self.options.accumulate), noise, *position)
+            batch = Batch(rows, share, noise, *position)
             parts = iter(self.objective.parts(self.module, batch))
             while True:
                 with self.precision.autocast():
@@ -163,22 +143,12 @@ class _Run:
                 if losses is None:
                     break
                 if losses.total.requires_grad:  # a part in which nothing was masked has no graph
-                    self.scaler.scale(losses.total).backward()  # type: ignore[no-untyped-call]
+                    self.optimizer.scaled(losses.total).backward()  # type: ignore[no-untyped-call]
                 for key, value in {"loss": losses.total, **{f"loss/{k}": v for k, v in losses.terms.items()}}.items():
                     totals[key] = totals[key] + value.detach() if key in totals else value.detach().clone()
         return {key: float(value) for key, value in totals.items()}
 
-    def _refuse_non_finite(self, figures: dict[str, float]) -> None:
-        bad = [key.removeprefix("loss/") for key, value in figures.items() if not math.isfinite(value)]
-        if bad:
-            self._give_up(f"the loss is no longer a finite number (term: {bad[-1]})")
-
-    def _refuse_bad_gradient(self, norm: float) -> None:
-        """With fp16 a step that overflows is skipped and the scale lowered, until that no longer helps."""
-        if not math.isfinite(norm) and (not self.scaler.is_enabled() or self.scaler.get_scale() < _SMALLEST_SCALE):
-            self._give_up("the gradient is no longer finite")
-
-    def _give_up(self, what: str) -> None:
+    def _give_up(self, what: str) -> NoReturn:
         kept = self.workdir is not None and (self.workdir / checkpoints.NAME).exists()
         where = f" The last good checkpoint is kept in {self.workdir}." if kept else ""
         raise TrainingError(
@@ -192,9 +162,9 @@ class _Run:
     def _end_epoch(self, samples_per_second: float) -> None:
         """Validate, keep the best weights, decide whether to go on, and only then do what belongs between epochs."""
         state = self.state
-        entry = {"epoch": float(state.epoch + 1), "steps": float(self._steps_done())}
+        entry: dict[str, float] = {"epoch": state.epoch + 1, "steps": self._steps_done()}
         entry |= {key: value / self.objective.n_samples for key, value in state.sums.items()}
-        entry |= {"learning_rate": self.optimizer.param_groups[0]["lr"], "samples_per_second": samples_per_second}
+        entry |= {"learning_rate": self.optimizer.rate, "samples_per_second": samples_per_second}
         figures = self._validate(state.epoch + 1)
         entry |= {f"validation/{key}": value for key, value in figures.items()}
         state.epoch, state.step, state.sums = state.epoch + 1, 0, {}
@@ -217,19 +187,18 @@ class _Run:
                 figures = {key: float(value) for key, value in self.objective.validate(self.module).items()}
             self.module.train()
         figures = self.world.from_leader(figures)
-        metric = self.options.metric
-        if metric is None or not figures:
-            return figures
-        if metric not in figures:
-            raise SettingsError(
-                f"training.metric = {metric}: validation measures {', '.join(figures)}; name one of them."
-            )
-        options = self.options
-        if self.state.stopping.observe(
-            figures[metric], epoch, goal=options.goal, min_improvement=options.min_improvement
-        ):
-            self.best = checkpoints.copied(self.module.state_dict())
+        if figures and self.options.metric is not None:
+            self._select(figures, epoch, self.options.metric)
         return figures
+
+    def _select(self, figures: dict[str, float], epoch: int, metric: str) -> None:
+        """Keep the weights where the chosen figure is the best so far."""
+        if metric not in figures:
+            names = ", ".join(figures)
+            raise SettingsError(f"training.metric = {metric}: validation measures {names}; name one of them.")
+        goal, least = self.options.goal, self.options.min_improvement
+        if self.state.stopping.observe(figures[metric], epoch, goal=goal, min_improvement=least):
+            self.best = checkpoints.copied(self.module.state_dict())
 
     def _between_epochs(self) -> dict[str, float]:
         epoch = self.state.epoch - 1
@@ -261,9 +230,7 @@ class _Run:
         self.state, self.best = found.state, found.best
         self.used_before = self.state.seconds
         self.module.load_state_dict(found.weights)
-        checkpoints.restore_optimizer(self.module, self.optimizer, found.optimizer)
-        if self.state.scaler:
-            self.scaler.load_state_dict(dict(self.state.scaler))
+        self.optimizer.restore(found.optimizer, self.state.scale)
         if self.state.finished == "minutes" and not self._over_budget(self.state.seconds):
             self.state.finished = ""
             self._between_epochs()
@@ -278,17 +245,17 @@ class _Run:
         self.state.seconds = self._seconds()
         if self._own_workdir is None:
             return
-        self.state.scaler = self.scaler.state_dict()
-        weights = checkpoints.copied(self.module.state_dict())
-        moments = checkpoints.optimizer_tensors(self.module, self.optimizer)
-        checkpoints.save(self._own_workdir, self.origin, Snapshot(self.state, weights, moments, self.best))
+        self.state.scale = self.optimizer.scale()
+        now = Snapshot(self.state, self.module.state_dict(), self.optimizer.tensors(), self.best)
+        checkpoints.save(self._own_workdir, self.origin, now)
         self.saved_at = time.monotonic()
 
     def _finish(self) -> None:
-        self._checkpoint()
+        """The checkpoint comes last: a training that has it has everything else."""
         if self._own_workdir is not None:
             best = self.state.stopping.best_epoch
             draw_curve(self._own_workdir / "curve.svg", self.state.history, title=self.name, best_epoch=best)
+        self._checkpoint()
 
     @contextmanager
     def _trackers(self) -> Iterator[None]:

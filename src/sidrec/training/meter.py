@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sidrec.core.artifacts import storage_errors
 from sidrec.core.progress import ProgressTask
+from sidrec.core.storage import storage_errors
 
 _EVERY = 0.2
 
@@ -29,7 +29,8 @@ class Meter:
         if now - self._shown < _EVERY:
             return
         rate = self._pending / (now - self._shown)
-        shown: dict[str, float | str] = {"epoch": epoch, **figures, "samples/s": rate}
+        losses = {key.removeprefix("loss/"): value for key, value in figures.items() if key.startswith("loss")}
+        shown: dict[str, float | str] = {"epoch": epoch, **losses, "samples/s": rate}
         self._task.advance(self._pending, **shown)
         self._pending, self._shown = 0, now
 

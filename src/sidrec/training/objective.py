@@ -18,7 +18,9 @@ class Batch:
 
     `rows` are the sample numbers of the whole step, over all processes; `mine` is this process's share of them. Noise
     is drawn for all `rows` from `generator` and then cut to `mine`, and losses are divided by `len(rows)`, so that
-    any number of processes gives the gradient of one process on the joined batch.
+    any number of processes, and of micro-batches, gives the gradient of one process on the joined batch. `epoch` and
+    `step` (of the epoch) count from 0; other randomness, like dropout, may come from PyTorch's global generator, which
+    is seeded for each step.
     """
 
     rows: NDArray[np.int64]
@@ -37,7 +39,11 @@ class Losses:
 
 
 class Objective(Protocol):
-    """A training task over `n_samples` numbered samples."""
+    """A training task over `n_samples` numbered samples.
+
+    What an objective learns while training must live in the module's parameters and buffers: they are what a
+    checkpoint keeps and what processes share.
+    """
 
     n_samples: int
 
@@ -51,4 +57,33 @@ class Objective(Protocol):
         """Figures on held-out data; empty where there is nothing to measure. Must not touch the training noise."""
 
     def after_epoch(self, module: nn.Module, epoch: int, generator: torch.Generator) -> dict[str, float]:
-        """What happens between epochs (for example restarting dead codes); figures for the progress line."""
+        """What happens between two epochs (for example restarting dead codes), not after the last; its figures.
+
+        Runs without gradients, in every process, after validation; the leading process's weights are then shared.
+        """
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How training went; epochs count from 1.
+
+    A history entry holds `epoch`, `steps`, `loss`, `loss/<term>`, `gradient_norm`, `learning_rate`, `seconds`,
+    `samples_per_second`, and where measured `validation/<figure>` and `between/<figure>`.
+    """
+
+    history: list[dict[str, float]]
+    best_epoch: int | None
+    best_value: float | None
+    seconds: float
+    stopped_early: bool
+    epochs: int
+
+    def summary(self) -> dict[str, float | int | bool | None]:
+        """Everything but the history."""
+        return {
+            "epochs": self.epochs,
+            "best_epoch": self.best_epoch,
+            "best_value": self.best_value,
+            "seconds": round(self.seconds, 3),
+            "stopped_early": self.stopped_early,
+        }
