@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.data.dataset import Dataset
+from sidrec.data.histories import Histories
 from sidrec.data.synthetic import clusters
 from sidrec.models.base import Candidates, Recommender
 from sidrec.models.registry import MODELS, find_model, load_model
@@ -179,3 +181,14 @@ def test_an_unfitted_model_says_so(key, tmp_path):
 def test_the_same_seed_gives_the_same_model(key):
     again = build(key).fit(data())
     assert again.recommend(HISTORIES, k=10) == fitted(key).recommend(HISTORIES, k=10)
+
+
+def test_what_users_did_in_the_test_part_does_not_reach_the_model(key):
+    whole = data()
+    items = whole.sequences.items.copy()
+    last = whole.sequences.offsets[1:] - 1
+    items[last] = (items[last] + 11) % whole.n_items
+    other = replace(whole, sequences=Histories(items, whole.sequences.offsets))
+    assert other.cases("test").targets.tolist() != whole.cases("test").targets.tolist()
+    again = build(key).fit(other)
+    assert again.recommend([*HISTORIES, []], k=10) == fitted(key).recommend([*HISTORIES, []], k=10)

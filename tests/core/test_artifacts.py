@@ -59,6 +59,12 @@ def test_finished_means_exactly_this(tmp_path, other):
     assert not finished(path, ORIGIN)
 
 
+def test_content_follows_the_files_and_not_the_origin(tmp_path):
+    first, second = open_artifact(save(tmp_path / "a")), open_artifact(save(tmp_path / "b", origin=Origin("model")))
+    third = open_artifact(save(tmp_path / "c", "other"))
+    assert first.content == second.content != third.content
+
+
 def damage_manifest(path: Path, change) -> None:
     manifest = json.loads((path / "manifest.json").read_text())
     change(manifest)
@@ -153,6 +159,8 @@ def test_resumable_work_survives_an_error_and_belongs_to_its_origin(tmp_path):
         (directory / "part-0").write_text("done")
         raise ZeroDivisionError
     assert work_directory(path, ORIGIN).is_dir()
+    with pytest.raises(ArtifactError, match="run: is not finished; run the command that makes it again, it will go on"):
+        open_artifact(path)
     other = Origin("dataset", {"k_core": 9})
     with pytest.raises(ZeroDivisionError), write(path, other, resumable=True) as directory:
         assert names(directory) == []

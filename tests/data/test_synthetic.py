@@ -12,7 +12,7 @@ from reference.hand_models import category_scores, popularity_scores, recall_at,
 from sidrec.core.errors import InputError
 from sidrec.data.dataset import Dataset
 from sidrec.data.synthetic import clusters, cycle, demo_shop
-from sidrec.data.synthetic.assemble import content_fingerprint
+from sidrec.data.synthetic.assemble import leave_one_out_dataset
 from sidrec.data.synthetic.demo_words import MISSIONS
 
 
@@ -61,13 +61,14 @@ def test_leave_one_out_and_seeds(make):
 def test_fingerprint_follows_every_part(shop):
     frame, sequences, stamps = shop.catalog.frame, shop.sequences, shop.timestamps
     renamed = frame.with_columns(pl.when(pl.col("item_id") == "P00007").then(pl.lit("x")).otherwise("title"))
-    prints = {
-        content_fingerprint(frame, sequences, stamps),
-        content_fingerprint(renamed, sequences, stamps),
-        content_fingerprint(frame, sequences.take(np.arange(10)), stamps),
-        content_fingerprint(frame, sequences, None),
-    }
-    assert len(prints) == 4
+    made = [
+        shop,
+        leave_one_out_dataset(renamed, sequences, stamps),
+        leave_one_out_dataset(frame, sequences.take(np.arange(10)), None),
+        leave_one_out_dataset(frame, sequences, None),
+    ]
+    assert len({data.fingerprint for data in made}) == 4
+    assert leave_one_out_dataset(frame, sequences, stamps).fingerprint == shop.fingerprint
 
 
 def test_shop_has_the_shape_of_a_five_core_set(shop):

@@ -8,7 +8,7 @@ from scipy import stats
 
 from sidrec.core.errors import InputError
 from sidrec.metrics import significance
-from sidrec.metrics.significance import bootstrap_interval, bootstrap_means, paired_bootstrap, paired_t_test
+from sidrec.metrics.significance import bootstrap_interval, bootstrap_means, holm, paired_bootstrap, paired_t_test
 
 values = st.lists(st.sampled_from([0.0, 0.3, 0.5, 1.0]), min_size=2, max_size=60).map(np.array)
 
@@ -100,3 +100,10 @@ def test_wrong_input_in_words():
         paired_t_test(np.zeros(2), np.zeros(3))
     with pytest.raises(InputError, match="at least two users"):
         paired_t_test(np.zeros(1), np.ones(1))
+
+
+def test_holm_by_hand():
+    # sorted .01 .02 .03 .04 times 4 3 2 1 is .04 .06 .06 .04, and may not fall
+    assert holm(np.array([0.04, 0.01, 0.03, 0.02])) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm(np.array([0.9, 0.6])) == pytest.approx([1.0, 1.0])
+    assert holm(np.empty(0)).tolist() == []

@@ -71,6 +71,11 @@ class Artifact:
         return str(self.manifest["fingerprint"])
 
     @property
+    def content(self) -> str:
+        """A hash of all files: what is in it, whatever it was made from."""
+        return hashlib.sha256(json.dumps(self.manifest["files"], sort_keys=True).encode()).hexdigest()
+
+    @property
     def settings(self) -> dict[str, Any]:
         return dict(self.manifest["settings"])
 
@@ -127,6 +132,8 @@ def open_artifact(path: Path, kind: str | None = None, *, verify: bool = True) -
     recover(path.resolve())
     file = path / MANIFEST
     if not path.exists():
+        if _siblings(path.resolve(), "work"):
+            raise ArtifactError(f"{path}: is not finished; run the command that makes it again, it will go on.")
         raise ArtifactError(f"{path}: no such directory{_make(kind)}.")
     if not file.is_file():
         raise ArtifactError(f"{path}: has no {MANIFEST}, so it was never finished or is not ours{_make(kind)}.")

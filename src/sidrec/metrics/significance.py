@@ -60,6 +60,15 @@ def paired_t_test(first: Values, second: Values, *, confidence: float = 0.95) ->
     return PairedTest(mean, float(result.pvalue), Interval(mean - half, mean + half))
 
 
+def holm(p_values: Values) -> Values:
+    """Holm's correction: p-values as if only one question had been asked."""
+    order = np.argsort(p_values, kind="stable")
+    scaled = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(scaled)
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted
+
+
 def bootstrap_means(values: Values, n_samples: int, seed: int) -> Values:
     """Means of `n_samples` resamples.
 

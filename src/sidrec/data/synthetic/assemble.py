@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -26,13 +23,4 @@ def leave_one_out_dataset(
         train_ends=lengths - 2,
         validation_ends=lengths - 1,
         timestamps=timestamps,
-        fingerprint=content_fingerprint(frame, sequences, timestamps),
-    )
-
-
-def content_fingerprint(frame: pl.DataFrame, sequences: Histories, timestamps: NDArray[np.int64] | None) -> str:
-    """A hash of what is in the dataset: equal content, equal fingerprint, on every machine."""
-    digest = hashlib.sha256(json.dumps(frame.to_dict(as_series=False), ensure_ascii=False).encode())
-    for array in (sequences.items, sequences.offsets, np.empty(0, np.int64) if timestamps is None else timestamps):
-        digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
-    return digest.hexdigest()
+    ).with_content_fingerprint()

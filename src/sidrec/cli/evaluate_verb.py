@@ -1,0 +1,76 @@
+"""`sidrec evaluate`: how good is a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from sidrec.evaluation.results import Evaluation
+
+Ks = Annotated[list[int] | None, typer.Option("--k", help="Places to look at; repeat it for several. [1, 5, 10]")]
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="Directory of a saved model.")],
+    data: Annotated[Path, typer.Option("--data", help="The prepared data the model was trained on.")],
+    split: Annotated[str, typer.Option("--split", help="validation or test.")] = "test",
+    k: Ks = None,
+    exclude_seen: Annotated[bool, typer.Option("--exclude-seen", help="Leave out what a user already had.")] = False,
+    users: Annotated[int | None, typer.Option("--users", help="Judge on a random sample of users.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Keep ranks and figures here; resumable.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Judge a saved model on held-out items.      Example: sidrec evaluate runs/sasrec --data runs/data"""
+    from sidrec.cli import console
+    from sidrec.data.dataset import Dataset
+    from sidrec.evaluation.evaluate import check_same_data, evaluate_saved
+    from sidrec.evaluation.evaluate import evaluate as evaluate_model
+    from sidrec.evaluation.protocol import EvaluationSettings
+    from sidrec.models.registry import load_model
+
+    values = {"split": split, "exclude_seen": exclude_seen, "users": users, **({"ks": tuple(k)} if k else {})}
+    settings = EvaluationSettings.parse(values, owner="evaluate", where="sidrec evaluate")
+    dataset = Dataset.load(data)
+    if out is not None:
+        result = evaluate_saved(model, dataset, out, settings, console.progress())
+    else:
+        loaded = load_model(model)
+        check_same_data(loaded, dataset, name=str(model))
+        result = evaluate_model(loaded, dataset, settings, progress=console.progress())
+    if json:
+        console.show_json(result.as_dict())
+        return
+    show(result)
+    if out is not None:
+        console.wrote(out, f"sidrec compare {out} ANOTHER_RUN")
+    else:
+        console.say(f"next: sidrec evaluate {model} --data {data} --out DIR keeps the ranks for `sidrec compare`")
+
+
+def show(result: Evaluation) -> None:
+    """The figures as tables: overall with intervals and code match, then by kind of user and item."""
+    from sidrec.cli import console
+
+    seen = "without the user's own items" if result.exclude_seen else "the user's own items included"
+    console.say(f"{result.model}: {result.users:,} users, {result.split} items, full ranking, {seen}")
+    rows = [
+        (name, result.metrics[name], f"{low.low:.4f} to {low.high:.4f}", result.metrics[f"code_match_{name}"])
+        for name, low in result.intervals.items()
+    ]
+    console.show_table("Figures", ["metric", "item match", "95 % interval", "code match"], rows)
+    slices = {"history length": result.by_history_length, "target's training count": result.by_item_popularity}
+    shown = [name for name in result.intervals if name.endswith(f"@{max(result.recall)}")]
+    parts = [
+        (kind, bucket, part.users, *(part.metrics[name] for name in shown))
+        for kind, buckets in slices.items()
+        for bucket, part in buckets.items()
+    ]
+    console.show_table("By kind", ["users by", "bucket", "users", *shown], parts)
+    rates = result.rates
+    console.say(
+        f"invalid {rates.invalid_rate:.2%}, duplicate {rates.duplicate_rate:.2%}, items sharing an ID "
+        f"{rates.collision_rate:.2%}; {result.timing.seconds:.1f} s, {result.timing.users_per_s:,.0f} users/s"
+    )

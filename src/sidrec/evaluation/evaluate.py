@@ -1,0 +1,149 @@
+"""Judge a model on held-out items, in parts that survive a kill."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from sidrec.core.artifacts import Origin, finished, open_artifact, write
+from sidrec.core.errors import InputError
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.data.dataset import Cases, Dataset
+from sidrec.evaluation import figures
+from sidrec.evaluation.protocol import EvaluationSettings, select_cases
+from sidrec.evaluation.ranks import collision_rate, rank_cases
+from sidrec.evaluation.results import KIND, Evaluation, Timing
+from sidrec.metrics.ranking import recall_at
+from sidrec.models.base import Recommender
+from sidrec.models.registry import load_model
+
+PARTS = "parts"
+_SECONDS = "seconds"
+
+
+def evaluate(
+    model: Recommender,
+    data: Dataset,
+    settings: EvaluationSettings | None = None,
+    *,
+    parts: Path | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Rank the held-out item of every user; with `parts`, finished parts are kept there and not ranked again."""
+    settings = settings or EvaluationSettings()
+    check_same_data(model, data)
+    cases = select_cases(data, settings)
+    if len(cases) == 0:
+        raise InputError(f"no user has a {settings.split} item; prepare the data with a split that leaves some.")
+    found, seconds = [], 0.0
+    with (progress or SilentProgress()).task(f"evaluating {model.key}", total=len(cases)) as task:
+        for part, spent in _all_parts(model, data, cases, settings, parts):
+            found.append(part)
+            seconds += spent
+            recall = recall_at(part["rank"].to_numpy(), settings.depth)
+            task.advance(part.height, **{f"recall@{settings.depth}": recall})
+    timing = Timing(seconds, len(cases) / max(seconds, 1e-9))
+    return summarise(model, data, settings, pl.concat(found, rechunk=True), timing)
+
+
+def evaluate_saved(
+    path: Path,
+    data: Dataset,
+    out: Path,
+    settings: EvaluationSettings | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Judge a saved model and keep the findings in `out`; finished work is not done again."""
+    settings, progress = settings or EvaluationSettings(), progress or SilentProgress()
+    origin = Origin(
+        KIND,
+        settings=settings.model_dump(mode="json", exclude={"chunk"}),
+        made_from={"model": open_artifact(path, "model").content, "dataset": data.fingerprint},
+        seed=settings.seed,
+    )
+    if finished(out, origin):
+        progress.note(f"{out}: already evaluated, skipped.")
+        return Evaluation.load(out)
+    model = load_model(path)
+    check_same_data(model, data, name=str(path))
+    with write(out, origin, resumable=True) as directory:
+        (directory / PARTS).mkdir(exist_ok=True)
+        result = evaluate(model, data, settings, parts=directory / PARTS, progress=progress)
+        result.write_files(directory)
+        shutil.rmtree(directory / PARTS)
+    return result
+
+
+def check_same_data(model: Recommender, data: Dataset, name: str = "this model") -> None:
+    """A model answers in items of its own catalogue and has seen its own training part; both must be the data's."""
+    if model.trained_on and model.trained_on == data.fingerprint:
+        return
+    if model.catalog.item_ids.to_list() != data.catalog.item_ids.to_list():
+        raise InputError(
+            f"{name}: was trained on another catalogue ({len(model.catalog)} items, the data has {data.n_items}); "
+            "evaluate it on the data it was trained on, or train it on this data."
+        )
+    if model.counts.tolist() != data.train_counts().tolist():
+        raise InputError(
+            f"{name}: was trained on another training part of this catalogue, so held-out items may not be new to it; "
+            "train it on this data."
+        )
+
+
+def summarise(
+    model: Recommender, data: Dataset, settings: EvaluationSettings, ranks: pl.DataFrame, timing: Timing
+) -> Evaluation:
+    """Every figure from the per-user ranks."""
+    return Evaluation(
+        model=model.key,
+        dataset=data.fingerprint,
+        split=settings.split,
+        exclude_seen=settings.exclude_seen,
+        users=ranks.height,
+        metrics=figures.metrics_of(ranks, settings.ks),
+        intervals=figures.intervals_of(ranks, settings),
+        rates=figures.rates_of(ranks, collision_rate(model)),
+        by_history_length=figures.slices_of(ranks, "history_length", figures.LENGTHS, settings.ks),
+        by_item_popularity=figures.slices_of(ranks, "target_count", figures.COUNTS, settings.ks),
+        timing=timing,
+        ranks=ranks,
+    )
+
+
+def _all_parts(
+    model: Recommender, data: Dataset, cases: Cases, settings: EvaluationSettings, folder: Path | None
+) -> Iterator[tuple[pl.DataFrame, float]]:
+    """Parts in user order with the seconds each took: first those on disk, then freshly ranked ones."""
+    begin = 0
+    while folder is not None and (kept := _read_part(folder, begin)) is not None:
+        yield kept
+        begin += kept[0].height
+    while begin < len(cases):
+        rows = np.arange(begin, min(begin + settings.chunk, len(cases)))
+        start = time.perf_counter()
+        part = rank_cases(model, data, cases.take(rows), settings)
+        spent = time.perf_counter() - start
+        if folder is not None:
+            _write_part(folder, begin, part, spent)
+        yield part, spent
+        begin += len(rows)
+
+
+def _write_part(folder: Path, begin: int, part: pl.DataFrame, seconds: float) -> None:
+    """Complete before it gets its name, so that a part on disk is a whole part."""
+    file = folder / f"{begin}.parquet"
+    part.with_columns(pl.lit(seconds).alias(_SECONDS)).write_parquet(file.with_suffix(".tmp"))
+    file.with_suffix(".tmp").rename(file)
+
+
+def _read_part(folder: Path, begin: int) -> tuple[pl.DataFrame, float] | None:
+    file = folder / f"{begin}.parquet"
+    if not file.is_file():
+        return None
+    part = pl.read_parquet(file)
+    return part.drop(_SECONDS), float(part[_SECONDS][0])

@@ -1,0 +1,123 @@
+"""What an evaluation found, as typed values, as JSON, and as an artefact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sidrec.core.artifacts import open_artifact, write_json
+from sidrec.core.errors import ArtifactError
+from sidrec.metrics.significance import Interval
+
+KIND = "evaluation"
+RANKS_FILE = "ranks.parquet"
+RESULTS_FILE = "results.json"
+TIMING_FILE = "timing.json"
+
+
+@dataclass(frozen=True)
+class SliceResult:
+    """Figures of some of the users."""
+
+    users: int
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Shares of generated IDs that no item has or that were repeated, and of items that share their ID."""
+
+    invalid_rate: float = 0.0
+    duplicate_rate: float = 0.0
+    collision_rate: float = 0.0
+
+
+@dataclass(frozen=True)
+class Timing:
+    seconds: float
+    users_per_s: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Metrics are named `recall@10`, `ndcg@10`, `mrr@10`; those under `code_match_` count an equal ID as a hit."""
+
+    model: str
+    dataset: str
+    split: str
+    exclude_seen: bool
+    users: int
+    metrics: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    rates: Rates
+    by_history_length: Mapping[str, SliceResult]
+    by_item_popularity: Mapping[str, SliceResult]
+    timing: Timing
+    ranks: pl.DataFrame
+    """One row per user: user_id, target, rank, code_rank, history_length, target_count and the search's counts."""
+
+    @property
+    def recall(self) -> dict[int, float]:
+        return self._at("recall@")
+
+    @property
+    def ndcg(self) -> dict[int, float]:
+        return self._at("ndcg@")
+
+    def as_dict(self) -> dict[str, Any]:
+        """One flat object of figures; intervals and slices below."""
+        return {**self.findings(), **asdict(self.timing)}
+
+    def findings(self) -> dict[str, Any]:
+        """Everything but the time it took: equal for equal models, data and settings."""
+        return {
+            "model": self.model,
+            "dataset": self.dataset,
+            "split": self.split,
+            "exclude_seen": self.exclude_seen,
+            "users": self.users,
+            **self.metrics,
+            **asdict(self.rates),
+            "intervals": {name: [interval.low, interval.high] for name, interval in self.intervals.items()},
+            "by_history_length": {name: asdict(part) for name, part in self.by_history_length.items()},
+            "by_item_popularity": {name: asdict(part) for name, part in self.by_item_popularity.items()},
+        }
+
+    def write_files(self, directory: Path) -> None:
+        self.ranks.write_parquet(directory / RANKS_FILE)
+        write_json(directory / RESULTS_FILE, self.findings())
+        write_json(directory / TIMING_FILE, asdict(self.timing))
+
+    @classmethod
+    def load(cls, path: Path) -> Evaluation:
+        artifact = open_artifact(Path(path), KIND)
+        ranks = pl.read_parquet(artifact.file(RANKS_FILE))
+        try:
+            return _parsed(artifact.json(RESULTS_FILE), Timing(**artifact.json(TIMING_FILE)), ranks)
+        except (KeyError, TypeError):
+            raise ArtifactError(f"{path}: was written by another version; evaluate again.") from None
+
+    def _at(self, prefix: str) -> dict[int, float]:
+        found = {name.removeprefix(prefix): value for name, value in self.metrics.items() if name.startswith(prefix)}
+        return {int(k): value for k, value in found.items()}
+
+
+def _parsed(found: dict[str, Any], timing: Timing, ranks: pl.DataFrame) -> Evaluation:
+    slices = {
+        name: {bucket: SliceResult(**part) for bucket, part in found[name].items()}
+        for name in ("by_history_length", "by_item_popularity")
+    }
+    return Evaluation(
+        **{name: found[name] for name in ("model", "dataset", "split", "exclude_seen", "users")},
+        metrics={name: value for name, value in found.items() if "@" in name},
+        intervals={name: Interval(*ends) for name, ends in found["intervals"].items()},
+        rates=Rates(**{name: found[name] for name in ("invalid_rate", "duplicate_rate", "collision_rate")}),
+        by_history_length=slices["by_history_length"],
+        by_item_popularity=slices["by_item_popularity"],
+        timing=timing,
+        ranks=ranks,
+    )
