@@ -1,0 +1,165 @@
+"""What every tokenizer is: vectors in, a tuple of codes per vector out, and the vectors back from the codes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.settings import Settings
+from sidrec.sids.input_space import InputSpace
+
+Floats = NDArray[np.float32]
+Codes = NDArray[np.int32]
+State = Mapping[str, NDArray[np.float32]]
+_Rows = TypeVar("_Rows", Floats, Codes)
+_CHUNK = 16_384
+
+
+class TokenizerSettings(Settings):
+    """What all tokenizers have in common."""
+
+    n_codes: int = Field(4, ge=1, le=256)
+    """Codes per item (M)."""
+    codebook_size: int = Field(256, ge=1)
+    """Codes per codebook (K)."""
+    codebook_sizes: tuple[int, ...] | None = None
+    """One size per slot, instead of `n_codes` and `codebook_size`."""
+    pca: int | None = Field(128, ge=1)
+    """Principal axes of the vectors to keep; None takes the vectors as they are."""
+    whiten: bool = True
+    """Give every kept axis the same variance, so that rare distinctions count as much as common ones."""
+    seed: int = 0
+
+    @model_validator(mode="after")
+    def _sizes_are_possible(self) -> Self:
+        if self.codebook_sizes is not None and (not self.codebook_sizes or min(self.codebook_sizes) < 1):
+            raise ValueError("codebook_sizes needs at least one size, each at least 1")
+        return self
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.codebook_sizes or (self.codebook_size,) * self.n_codes
+
+
+class Tokenizer(ABC):
+    """Base of every tokenizer: checks vectors, works in chunks, keeps the input space; subclasses quantise."""
+
+    key: ClassVar[str]
+    settings_class: ClassVar[type[TokenizerSettings]]
+
+    def __init__(self, settings: TokenizerSettings | None = None, **values: Any) -> None:
+        if settings is not None and values:
+            raise SettingsError("give either a settings object or single settings, not both.")
+        self.settings = settings or self.settings_class.parse(values, owner=self.key, where=type(self).__name__)
+        self._space: InputSpace | None = None
+        self._width = 0
+
+    @property
+    def codebook_sizes(self) -> tuple[int, ...]:
+        return self.settings.sizes
+
+    @property
+    def space(self) -> InputSpace:
+        if self._space is None:
+            raise InputError(f"this {self.key} tokenizer is not fitted yet; call fit(vectors) first.")
+        return self._space
+
+    def fit(self, vectors: Floats, progress: Progress | None = None, workdir: Path | None = None) -> Self:
+        """Learn codebooks; `workdir` keeps the checkpoints of tokenizers that train."""
+        vectors = checked(vectors)
+        self._space = InputSpace.fit(vectors, self.settings.pca, self.settings.whiten)
+        self._width = vectors.shape[1]
+        self._fit(self._space.apply(vectors), progress or SilentProgress(), workdir)
+        return self
+
+    def encode(self, vectors: Floats) -> Codes:
+        """The nearest code in every slot: (n, n_codes)."""
+        return self._in_chunks(self._encode, self._inputs(vectors), np.zeros((0, len(self.codebook_sizes)), np.int32))
+
+    def code_distances(self, vectors: Floats, codes: Codes | None = None) -> Floats:
+        """Squared distance to the latent with each code in each slot, up to a constant per item: (n, n_codes, max K).
+
+        The other slots are as in `codes` (by default: as `encode` chooses); beyond a slot's own K it is infinite.
+        """
+        codes = self.encode(vectors) if codes is None else codes
+        return self._code_distances(self._inputs(vectors), codes)
+
+    def reconstruct(self, codes: Codes) -> Floats:
+        """The vectors the codes stand for: (n, width)."""
+        return self.space.invert(self.reconstruct_inputs(codes))
+
+    def reconstruct_inputs(self, codes: Codes) -> Floats:
+        """The same in the tokenizer's input space."""
+        return self._in_chunks(self._reconstruct, codes, np.zeros((0, self._width), np.float32))
+
+    def state(self) -> dict[str, NDArray[np.float32]]:
+        """Everything learned, as arrays; `from_state` brings it back."""
+        return {**self.space.state(), "width": np.array([self._width], np.float32), **self._state()}
+
+    @classmethod
+    def from_state(cls, settings: TokenizerSettings, state: State) -> Self:
+        tokenizer = cls(settings)
+        tokenizer._space = InputSpace.from_state(state)
+        tokenizer._width = int(state["width"][0])
+        tokenizer._restore(state)
+        return tokenizer
+
+    @abstractmethod
+    def _fit(self, inputs: Floats, progress: Progress, workdir: Path | None) -> None:
+        """Learn from the inputs."""
+
+    @abstractmethod
+    def _encode(self, inputs: Floats) -> Codes:
+        """Nearest codes of a chunk."""
+
+    @abstractmethod
+    def _code_distances(self, inputs: Floats, codes: Codes) -> Floats:
+        """See `code_distances`."""
+
+    @abstractmethod
+    def _reconstruct(self, codes: Codes) -> Floats:
+        """Inputs back from codes."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, NDArray[np.float32]]:
+        """The learned arrays."""
+
+    @abstractmethod
+    def _restore(self, state: State) -> None:
+        """Take the learned arrays back."""
+
+    def _inputs(self, vectors: Floats) -> Floats:
+        space, vectors = self.space, checked(vectors, allow_empty=True)
+        if vectors.shape[1] != self._width:
+            raise InputError(
+                f"vectors have {vectors.shape[1]} numbers, this tokenizer was fitted on {self._width}; "
+                "embed the items with the same encoder and the same pca."
+            )
+        return space.apply(vectors)
+
+    @staticmethod
+    def _in_chunks(work: Callable[..., _Rows], rows: Floats | Codes, empty: _Rows) -> _Rows:
+        chunks = [work(rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK)]
+        return np.concatenate(chunks) if chunks else empty
+
+
+def checked(vectors: Floats, *, allow_empty: bool = False) -> Floats:
+    """Float32 rows without NaN or infinity, or an error that names the first bad row."""
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    if vectors.ndim != 2 or vectors.shape[1] == 0 or (len(vectors) == 0 and not allow_empty):
+        raise InputError(f"item vectors have shape {vectors.shape}; a row of numbers for each of at least one item.")
+    bad = np.flatnonzero(~np.isfinite(vectors.sum(axis=1, dtype=np.float64)))
+    if len(bad):
+        raise InputError(
+            f"item vectors have NaN or infinite numbers in {len(bad)} of {len(vectors)} rows, first in row {bad[0]}; "
+            "embed these items again or leave them out."
+        )
+    return vectors

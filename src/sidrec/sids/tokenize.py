@@ -1,0 +1,112 @@
+"""From item vectors to semantic IDs: fit a tokenizer, take the nearest codes, part what collides, measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from sidrec.core.artifacts import Origin, finished, work_directory, write
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.settings import Settings
+from sidrec.embeddings.item_embeddings import ItemEmbeddings
+from sidrec.sids.base import Floats, Tokenizer
+from sidrec.sids.collisions import Policy, check_room, resolve
+from sidrec.sids.quality import health
+from sidrec.sids.registry import find_tokenizer
+from sidrec.sids.semantic_ids import SemanticIds
+from sidrec.sids.tokenized_items import PAGE_FILE, TokenizedItems
+
+
+class TokenizeSettings(Settings):
+    """Which tokenizer, its own settings, and what to do about collisions."""
+
+    tokenizer: str = "multi-head-vqvae"
+    collisions: Policy = "unique"
+    options: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of the tokenizer; what is not named keeps its default."""
+
+    def build(self) -> Tokenizer:
+        kind = find_tokenizer(self.tokenizer).load_class()
+        return kind(kind.settings_class.parse(self.options, owner=kind.key, where="tokenizer"))
+
+
+def tokenize(
+    embeddings: ItemEmbeddings,
+    settings: TokenizeSettings | None = None,
+    progress: Progress | None = None,
+    out: Path | None = None,
+    titles: Sequence[str] | None = None,
+) -> TokenizedItems:
+    """Give every item its semantic ID; with `out` the result is kept there (and taken from there when finished)."""
+    settings, progress = settings or TokenizeSettings(), progress or SilentProgress()
+    tokenizer = settings.build()
+    origin = _origin(embeddings, settings, tokenizer)
+    if out is not None and finished(Path(out), origin):
+        progress.note(f"{out}: already there, nothing to do.")
+        return TokenizedItems.load(Path(out))
+    workdir = None if out is None else work_directory(Path(out), origin) / "training"
+    result = _tokenized(embeddings, tokenizer, settings.collisions, progress, workdir)
+    if out is None:
+        return result
+    _save(result, embeddings, Path(out), origin, titles)
+    return TokenizedItems.load(Path(out))
+
+
+def encode_new(tokenized: TokenizedItems | Path, vectors: Floats, item_ids: list[str]) -> TokenizedItems:
+    """IDs for new items by the frozen tokenizer; old ones are untouched, and come first in the result."""
+    if not isinstance(tokenized, TokenizedItems):
+        tokenized = TokenizedItems.load(Path(tokenized))
+    return tokenized.with_new_items(vectors, item_ids)
+
+
+def _tokenized(
+    embeddings: ItemEmbeddings, tokenizer: Tokenizer, policy: Policy, progress: Progress, workdir: Path | None
+) -> TokenizedItems:
+    vectors, sizes = embeddings.vectors, tokenizer.codebook_sizes
+    check_room(len(vectors), sizes, policy)
+    began = time.perf_counter()
+    tokenizer.fit(vectors, progress, workdir)
+    fitted = time.perf_counter()
+    nearest = tokenizer.encode(vectors)
+    codes, sizes = resolve(
+        nearest, sizes, policy, lambda items: tokenizer.code_distances(vectors[items], nearest[items])
+    )
+    parted = time.perf_counter()
+    ids = SemanticIds(codes, sizes, list(embeddings.item_ids))
+    figures = health(tokenizer, np.asarray(vectors), nearest, ids)
+    seconds = {"fit_seconds": fitted - began, "parting_seconds": parted - fitted, "seconds": parted - began}
+    names = {"tokenizer": tokenizer.key, "collision_policy": policy}
+    report = {**figures, **{name: round(value, 3) for name, value in seconds.items()}, **names}
+    return TokenizedItems(ids, tokenizer, policy, report, embeddings.space())
+
+
+def _origin(embeddings: ItemEmbeddings, settings: TokenizeSettings, tokenizer: Tokenizer) -> Origin:
+    plain = {
+        "tokenizer": tokenizer.key,
+        "collisions": settings.collisions,
+        "settings": tokenizer.settings.model_dump(mode="json"),
+    }
+    return Origin("sids", plain, {"embeddings": embeddings.fingerprint}, seed=tokenizer.settings.seed)
+
+
+def _save(
+    result: TokenizedItems, embeddings: ItemEmbeddings, out: Path, origin: Origin, titles: Sequence[str] | None
+) -> None:
+    from sidrec.sids.report_page import render, siblings
+
+    with write(out, origin) as directory:
+        result.write_files(directory)
+        page = render(result, titles or embeddings.item_ids, siblings(out, origin))
+        (directory / PAGE_FILE).write_text(page, encoding="utf-8")
+    _remove_checkpoints(work_directory(out, origin))
+
+
+def _remove_checkpoints(directory: Path) -> None:
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)

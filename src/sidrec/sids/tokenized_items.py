@@ -1,0 +1,91 @@
+"""Semantic IDs together with the tokenizer that made them, so that new items can be given theirs later."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from sidrec.core.artifacts import open_artifact, write_json
+from sidrec.core.errors import InputError
+from sidrec.embeddings.embedding_space import EmbeddingSpace
+from sidrec.sids.base import Floats, Tokenizer
+from sidrec.sids.collisions import Policy, resolve_new
+from sidrec.sids.registry import find_tokenizer
+from sidrec.sids.semantic_ids import SemanticIds
+
+WEIGHTS_FILE = "tokenizer.safetensors"
+SETTINGS_FILE = "tokenizer.json"
+REPORT_FILE = "report.json"
+PAGE_FILE = "report.html"
+
+
+@dataclass(frozen=True)
+class TokenizedItems:
+    """`report` holds the figures of the health report; `space` is how the items' text became vectors."""
+
+    ids: SemanticIds
+    tokenizer: Tokenizer
+    policy: Policy
+    report: dict[str, Any]
+    space: EmbeddingSpace | None = None
+
+    def with_new_items(self, vectors: Floats, item_ids: list[str]) -> TokenizedItems:
+        """The same with new items behind the old ones, whose IDs stay; the tokenizer is not trained further."""
+        if len(vectors) != len(item_ids):
+            raise InputError(f"{len(vectors)} vectors for {len(item_ids)} new items; give one vector per item.")
+        seen = Counter([*self.ids.item_ids, *item_ids])
+        again = next((item_id for item_id in item_ids if seen[item_id] > 1), None)
+        if again is not None:
+            raise InputError(f"item {again!r} already has an ID or is given twice; leave it out.")
+        nearest = self.tokenizer.encode(vectors)
+        vectors = np.asarray(vectors, dtype=np.float32)
+        codes, _ = resolve_new(
+            nearest,
+            self.ids.codes,
+            self.ids.codebook_sizes,
+            self.policy,
+            lambda items: self.tokenizer.code_distances(vectors[items], nearest[items]),
+        )
+        return replace(self, ids=self.ids.with_items(codes, item_ids))
+
+    def write_files(self, directory: Path) -> None:
+        """Files that any artefact may hold: its own kind, or a model that generates these IDs."""
+        self.ids.write_files(directory)
+        state = self.tokenizer.state()
+        save_file({name: np.ascontiguousarray(array) for name, array in state.items()}, directory / WEIGHTS_FILE)
+        facts = {
+            "tokenizer": self.tokenizer.key,
+            "settings": self.tokenizer.settings.model_dump(mode="json"),
+            "collisions": self.policy,
+            "space": self.space is not None,
+        }
+        write_json(directory / SETTINGS_FILE, facts)
+        write_json(directory / REPORT_FILE, self.report)
+        if self.space is not None:
+            self.space.write_files(directory)
+
+    @classmethod
+    def read_files(cls, directory: Path, fingerprint: str = "") -> TokenizedItems:
+        directory = Path(directory)
+        facts = json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8"))
+        kind = find_tokenizer(facts["tokenizer"]).load_class()
+        settings = kind.settings_class.parse(facts["settings"], owner=kind.key, where=str(directory / SETTINGS_FILE))
+        return cls(
+            ids=SemanticIds.read_files(directory, fingerprint),
+            tokenizer=kind.from_state(settings, load_file(directory / WEIGHTS_FILE)),
+            policy=cast(Policy, facts["collisions"]),
+            report=json.loads((directory / REPORT_FILE).read_text(encoding="utf-8")),
+            space=EmbeddingSpace.read_files(directory) if facts["space"] else None,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> TokenizedItems:
+        """From a `sids` artefact."""
+        artifact = open_artifact(Path(path), "sids")
+        return cls.read_files(artifact.path, artifact.fingerprint)
