@@ -85,7 +85,8 @@ class ItemScorer(Recommender):
             network = self._build(data.n_items)
         objective = self._objective(data, self._validation_sample(data))
         workdir = None if out is None else training_directory(out)
-        train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
+        result = train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
+        self._training = result.summary()
         self.network = network.eval()
 
     def _validation_sample(self, data: Dataset) -> Cases:
