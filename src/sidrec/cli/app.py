@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from sidrec.cli import compare_verb, data_verbs, embed_verb, evaluate_verb, models_verb
+from sidrec.cli import compare_verb, data_verbs, embed_verb, evaluate_verb, models_verb, tokenize_verb
 
 app = typer.Typer(
     name="sidrec",
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.command("models")(models_verb.models)
 app.add_typer(data_verbs.app, name="data")
 app.command("embed")(embed_verb.embed)
+app.command("tokenize")(tokenize_verb.tokenize)
 app.command("evaluate")(evaluate_verb.evaluate)
 app.command("compare")(compare_verb.compare)
 

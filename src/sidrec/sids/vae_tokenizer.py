@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 import torch
@@ -26,19 +26,18 @@ _MOST_STARTED = 65_536
 _MOST_RESTARTED = 8_192
 
 
-def default_training() -> TrainingOptions:
-    """The published recipe (AdamW 1e-3, batch 2048), stopped when neither error nor collisions fall any more."""
-    return TrainingOptions(
-        epochs=400,
-        batch_size=2048,
-        learning_rate=1e-3,
-        weight_decay=1e-4,
-        metric="score",
-        goal="min",
-        patience=5,
-        min_improvement=0.005,
-        validate_every=10,
-    )
+class TokenizerTraining(TrainingOptions):
+    """Stops when reconstruction error and collisions together no longer fall."""
+
+    epochs: int = Field(400, ge=1)
+    batch_size: int = Field(512, ge=1)
+    weight_decay: float = Field(1e-4, ge=0)
+    warmup: float = Field(0.02, ge=0, le=1)
+    metric: str | None = "score"
+    goal: Literal["max", "min"] = "min"
+    patience: int | None = Field(5, ge=1)
+    min_improvement: float = Field(0.002, ge=0)
+    validate_every: int = Field(5, ge=1)
 
 
 class VAESettings(TokenizerSettings):
@@ -50,7 +49,7 @@ class VAESettings(TokenizerSettings):
     """Numbers per code vector (d)."""
     commitment_weight: float = Field(0.25, ge=0)
     """Weight that binds the latent to its code (alpha, Eq. vq_loss)."""
-    training: TrainingOptions = Field(default_factory=default_training)
+    training: TokenizerTraining = TokenizerTraining()
 
 
 class QuantisationObjective:
