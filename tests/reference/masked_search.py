@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from itertools import product
+from math import inf
 
 import numpy as np
 import torch
@@ -95,7 +96,9 @@ def pending_slots(predicted: np.ndarray, codes: Codes, order: str, real: set[Cod
     if order == "right-to-left":
         return masked[::-1]
     surest = {
-        slot: max(float(p) for code, p in enumerate(predicted[slot]) if may_take(codes, slot, code, real))
+        slot: max(
+            [float(p) for code, p in enumerate(predicted[slot]) if may_take(codes, slot, code, real)], default=-inf
+        )
         for slot in masked
     }
     return sorted(masked, key=lambda slot: (-surest[slot], slot))

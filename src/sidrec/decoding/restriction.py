@@ -74,8 +74,10 @@ class UserConstraint:
 class Catalogue:
     """All items' codes; hands out constraints and keeps the indexes of the last few sets of allowed items."""
 
-    def __init__(self, codes: NDArray[np.int32], codebook_sizes: Sequence[int], kept_indexes: int = 4) -> None:
-        self.codes, self.codebook_sizes = codes, tuple(codebook_sizes)
+    def __init__(
+        self, codes: NDArray[np.int32], codebook_sizes: Sequence[int], *, kept_indexes: int = 4, few: int = FEW
+    ) -> None:
+        self.codes, self.codebook_sizes, self.few = codes, tuple(codebook_sizes), few
         self.index = ItemIndex(codes, self.codebook_sizes)
         self._kept_indexes = kept_indexes
         self._lock = Lock()
@@ -88,7 +90,7 @@ class Catalogue:
         index, denied = self.index, np.empty(0, dtype=np.int32)
         if allowed is not None:
             forbidden = np.flatnonzero(~allowed).astype(np.int32)
-            if len(forbidden) <= FEW:
+            if len(forbidden) <= self.few:
                 denied = forbidden
             else:
                 index = self._allowed_index(allowed)
