@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import Artifact, Origin, open_artifact, write
+from sidrec.core.artifacts import Artifact, Origin, open_artifact, write, write_json
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
@@ -21,6 +22,9 @@ from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
 
 CATALOG_FILE = "catalog.parquet"
+TRAINING_FILE = "training.json"
+RECORD_FILES = ("history.jsonl", "curve.svg")
+"""What the training loop leaves in its work directory and the model keeps."""
 COUNT = "train_count"
 ItemFilter = Sequence[str] | Mapping[str, Sequence[str]]
 """Item ids, or {column: accepted values} of the catalogue."""
@@ -36,7 +40,10 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Best first; -1 and -inf fill places for which no allowed item is left."""
+    """Best first; -1 and -inf fill places for which no allowed item is left.
+
+    -1 with a finite score is a generated ID that no item has; only an unconstrained search returns such.
+    """
 
     items: NDArray[np.int32]  # (users, k)
     scores: NDArray[np.float32]  # (users, k)
@@ -81,6 +88,7 @@ class Recommender(ABC):
         self.settings = settings or self.settings_class.parse(values, owner=self.key, where=type(self).__name__)
         self._catalog: Catalog | None = None
         self._counts: NDArray[np.int64] | None = None
+        self._training: dict[str, Any] = {}
         self.trained_on = ""
 
     # ---- the four verbs -------------------------------------------------------------------------------------------
@@ -129,17 +137,27 @@ class Recommender(ABC):
             items[rest], scores[rest] = ranking.items, ranking.scores
         return Ranking(items, scores)
 
-    def save(self, path: Path) -> Path:
-        """Write the model as an artefact."""
-        origin = Origin(
+    def origin(self, dataset: str) -> Origin:
+        """What the model artefact is made from, known before training: equal origins give equal models."""
+        training = getattr(self.settings, "training", None)
+        return Origin(
             "model",
             settings={"model": self.key, "settings": self.settings.model_dump(mode="json")},
-            made_from={"dataset": self.trained_on, **self._made_from()},
-            seed=getattr(self.settings, "seed", None),
+            made_from={"dataset": dataset, **self._made_from()},
+            seed=getattr(training, "seed", None),
         )
-        with write(Path(path), origin) as directory:
+
+    def save(self, path: Path) -> Path:
+        """Write the model as an artefact, with the record of its training where there is one."""
+        workdir = training_directory(path)
+        with write(Path(path), self.origin(self.trained_on)) as directory:
             self.catalog.frame.with_columns(pl.Series(COUNT, self.counts)).write_parquet(directory / CATALOG_FILE)
             self._write_files(directory)
+            write_json(directory / TRAINING_FILE, self._training)
+            for name in RECORD_FILES:
+                if (workdir / name).is_file():
+                    shutil.copyfile(workdir / name, directory / name)
+        shutil.rmtree(workdir, ignore_errors=True)
         return Path(path)
 
     @classmethod
@@ -154,6 +172,7 @@ class Recommender(ABC):
         model._counts = frame[COUNT].to_numpy().astype(np.int64)
         model._catalog = Catalog(frame.drop(COUNT))
         model.trained_on = artifact.made_from.get("dataset", "")
+        model._training = artifact.json(TRAINING_FILE)
         model._read_files(artifact)
         return model
 
@@ -174,6 +193,14 @@ class Recommender(ABC):
     @abstractmethod
     def _read_files(self, artifact: Artifact) -> None:
         """Restore what `_write_files` wrote; catalogue and settings are already there."""
+
+    def training_summary(self) -> dict[str, Any]:
+        """Epochs, best epoch and value, seconds; empty for models that are not trained in epochs."""
+        return dict(self._training)
+
+    def use_semantic_ids(self, path: Path, data: Dataset) -> None:  # noqa: ARG002
+        """Take ready semantic IDs instead of making them."""
+        raise SettingsError(f"{self.key} has no semantic IDs; leave --sids out.")
 
     def _made_from(self) -> dict[str, str]:
         """Further fingerprints, for example of the semantic IDs."""
@@ -222,14 +249,20 @@ class Recommender(ABC):
 
     def _answer(self, ranking: Ranking, fallback: list[bool], unknown: list[int]) -> Recommendations:
         ids, titles = self.catalog.item_ids.to_list(), self.catalog.titles
-        kept = [row[row >= 0] for row in ranking.items]
+        real = ranking.items >= 0
+        kept = [row[found] for row, found in zip(ranking.items, real, strict=True)]
         return Recommendations(
             item_ids=[[ids[item] for item in row] for row in kept],
             titles=[[titles[item] for item in row] for row in kept],
-            scores=[scores[: len(row)].tolist() for row, scores in zip(kept, ranking.scores, strict=True)],
+            scores=[row[found].tolist() for row, found in zip(ranking.scores, real, strict=True)],
             fallback=fallback,
             unknown_items=unknown,
         )
+
+
+def training_directory(out: Path) -> Path:
+    """Where an unfinished training of the model at `out` keeps its checkpoints."""
+    return Path(out).parent / f".{Path(out).name}.training"
 
 
 def popular_items(

@@ -1,0 +1,109 @@
+"""Histories in, ranked items out: groups users by length, runs the search, and turns IDs into items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sidrec.data.histories import Histories
+from sidrec.decoding.diffusion import Predict, SearchResult, search
+from sidrec.decoding.plan import SearchPlan
+from sidrec.decoding.restriction import Catalogue, UserConstraint
+from sidrec.decoding.results import ranked_items
+from sidrec.decoding.score_items import score_all, score_fitting
+from sidrec.decoding.trace import Trace
+from sidrec.models.base import Candidates, Ranking
+from sidrec.models.llada_rec.config import SearchSettings
+from sidrec.models.llada_rec.network import MaskPredictor
+from sidrec.models.llada_rec.predict import make_predict
+from sidrec.models.llada_rec.samples import tokens_table
+from sidrec.sids.semantic_ids import SemanticIds
+from sidrec.sids.vocabulary import Vocabulary
+
+CACHED_USERS, REPEATED_USERS = 64, 8
+"""Users per pass: with a shared history many are cheap; with a repeated one each brings all its beams."""
+LAZY_BLOCK = 10
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One user's generation: what was returned, and how the search got there."""
+
+    ranking: Ranking
+    trace: Trace
+    constraint: UserConstraint | None
+
+
+class Generator:
+    """A network and the catalogue's IDs, ready to generate."""
+
+    def __init__(self, network: MaskPredictor, ids: SemanticIds, max_history: int) -> None:
+        self.network, self.ids, self.max_history = network, ids, max_history
+        self.catalogue = Catalogue(ids.codes, ids.codebook_sizes)
+        self.tokens = tokens_table(ids.vocabulary.tokens_of(ids.codes), Vocabulary.PAD)
+
+    @torch.inference_mode()
+    def rank(self, histories: Histories, k: int, candidates: Candidates, settings: SearchSettings) -> Ranking:
+        items = np.full((len(histories), k), -1, dtype=np.int32)
+        scores = np.full((len(histories), k), -np.inf, dtype=np.float32)
+        for rows in self._groups(histories, settings):
+            part = histories.take(rows)
+            constraint = self.catalogue.constraint(part, candidates.allowed, candidates.exclude_seen)
+            result = self._search(part, k, settings, constraint)
+            limits = constraint if settings.only_real_items else None
+            items[rows], scores[rows] = ranked_items(self.catalogue.index, result, k, limits)
+        return Ranking(items, scores)
+
+    @torch.inference_mode()
+    def explain(self, history: Histories, k: int, candidates: Candidates, settings: SearchSettings) -> Generation:
+        """The beam search of one user, traced."""
+        constraint = self.catalogue.constraint(history, candidates.allowed, candidates.exclude_seen)
+        limits = constraint if settings.only_real_items else None
+        plan = self._plan(k, settings)
+        result = search(self._predict(history, settings), 1, plan, limits, trace=True)
+        assert result.trace is not None
+        return Generation(Ranking(*ranked_items(self.catalogue.index, result, k, limits)), result.trace, limits)
+
+    def _search(
+        self, histories: Histories, k: int, settings: SearchSettings, constraint: UserConstraint
+    ) -> SearchResult:
+        predict, n_users = self._predict(histories, settings), len(histories)
+        plan = self._plan(k, settings)
+        if settings.method == "score-all":
+            return score_all(predict, n_users, k, constraint)
+        if settings.method == "score-fitting":
+            return score_fitting(predict, n_users, plan, constraint)
+        return search(predict, n_users, plan, constraint if settings.only_real_items else None)
+
+    def _plan(self, k: int, settings: SearchSettings) -> SearchPlan:
+        n_codes = self.ids.n_codes
+        return SearchPlan(
+            n_codes=n_codes,
+            k=k,
+            n_steps=settings.n_steps or n_codes,
+            beam_size=max(settings.beam_size, k),
+            order=settings.order,
+            narrowing=settings.narrowing,
+            lazy_block=LAZY_BLOCK if settings.lazy else 0,
+        )
+
+    def _predict(self, histories: Histories, settings: SearchSettings) -> Predict:
+        """The function the search asks; all given histories have the same length once cut."""
+        cut = histories.last(self.max_history)
+        items = torch.from_numpy(cut.items.astype(np.int64)).view(len(cut), -1)
+        tokens: Tensor = self.tokens[items]
+        return make_predict(self.network, tokens, frozen_history=settings.frozen_history)
+
+    def _groups(self, histories: Histories, settings: SearchSettings) -> Iterator[NDArray[np.int64]]:
+        """Users of equal (cut) length, so that nothing is padded; a bounded number at a time."""
+        shared = self.network.history_is_fixed or settings.frozen_history
+        at_once = CACHED_USERS if shared else REPEATED_USERS
+        lengths = np.minimum(histories.lengths, self.max_history)
+        for length in np.unique(lengths):
+            rows = np.flatnonzero(lengths == length)
+            yield from np.array_split(rows, -(-len(rows) // at_once))

@@ -1,0 +1,64 @@
+"""The training stage: a dataset (and semantic IDs) in, a model artefact out; killed runs go on where they stopped."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sidrec.core.artifacts import finished
+from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.data.dataset import Dataset
+from sidrec.models.base import Recommender, training_directory
+from sidrec.models.registry import load_model
+from sidrec.pipeline.recipes import Recipe
+
+Continue = Literal["auto", "resume", "restart"]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The fitted model, and whether it was already there."""
+
+    model: Recommender
+    skipped: bool
+
+
+def train(
+    data: Path,
+    out: Path,
+    recipe: Recipe,
+    *,
+    sids: Path | None = None,
+    unfinished: Continue = "auto",
+    progress: Progress | None = None,
+) -> Trained:
+    """Fit the recipe's model on a prepared dataset; `unfinished` says what happens to a run that was cut off."""
+    progress = progress or SilentProgress()
+    dataset = Dataset.load(data)
+    model = recipe.build()
+    if sids is not None:
+        model.use_semantic_ids(sids, dataset)
+    origin = model.origin(dataset.fingerprint)
+    if finished(out, origin):
+        progress.note(f"{out}: already trained with these settings on this data; nothing to do.")
+        return Trained(load_model(out), skipped=True)
+    _settle_unfinished(training_directory(out), unfinished)
+    model.fit(dataset, out=out, progress=progress)
+    return Trained(model, skipped=False)
+
+
+def _settle_unfinished(workdir: Path, unfinished: Continue) -> None:
+    if unfinished == "resume" and not workdir.exists():
+        raise ArtifactError(f"{workdir}: there is no unfinished training to resume; run without --resume.")
+    if unfinished == "restart":
+        shutil.rmtree(workdir, ignore_errors=True)
+
+
+def check_one_way(resume: bool, restart: bool) -> Continue:
+    """The two flags as one choice."""
+    if resume and restart:
+        raise SettingsError("--resume goes on with a cut-off run and --restart throws it away; give one of them.")
+    return "resume" if resume else "restart" if restart else "auto"
