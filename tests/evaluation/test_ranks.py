@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -42,6 +43,20 @@ def test_invalid_ids_take_places_in_the_generated_list():
     assert code_ranks(model, ranked, np.array([1, 0], dtype=np.int32)).tolist() == [1, -1]
 
 
+def test_a_finite_score_without_an_item_is_an_invalid_id_that_keeps_its_place(shop):
+    class Unconstrained(Popularity):
+        def _rank(self, histories, k, candidates):
+            items = np.tile(np.array([-1, 5, -1, 3, -1], np.int32), (len(histories), 1))
+            scores = np.tile(np.array([0, -1, -2, -3, -np.inf], np.float32), (len(histories), 1))
+            return Ranking(items, scores)
+
+    model = Unconstrained().fit(shop)
+    model.semantic_ids = SemanticIds(np.arange(800).reshape(400, 2).astype(np.int32), (800, 800), ["x"] * 400)
+    cases = replace(shop.cases("test"), targets=np.full(90, 3, dtype=np.int32))
+    frame = rank_cases(model, shop, cases, EvaluationSettings(ks=(5,)))
+    assert frame.select("rank", "code_rank", "generated", "invalid").unique().rows() == [(3, 3, 4, 2)]
+
+
 def test_without_ids_code_match_is_item_match():
     ranked = report([[3, 1, 2], [0, 1, -1]])
     assert code_ranks(SimpleNamespace(), ranked, np.array([2, 3], dtype=np.int32)).tolist() == [2, -1]
@@ -74,8 +89,9 @@ def test_a_row_per_case_with_what_slices_need(shop):
     assert frame["target"].to_list() == [shop.catalog.item_ids[int(item)] for item in cases.targets]
     assert frame["history_length"].to_list() == [len(row) - 1 for row in shop.sequences]
     assert frame["target_count"].to_list() == shop.train_counts()[cases.targets].tolist()
+    counts = shop.train_counts()
+    order = sorted(range(400), key=lambda item: (-counts[item], item))
     for row, history in enumerate(cases.histories):
-        order = sorted(range(400), key=lambda item: (-shop.train_counts()[item], item))
         left = [item for item in order if item not in history][:10]
         target = int(cases.targets[row])
         assert frame["rank"][row] == (left.index(target) if target in left else -1)

@@ -6,7 +6,16 @@ import sys
 
 import typer
 
-from sidrec.cli import compare_verb, data_verbs, embed_verb, evaluate_verb, models_verb, tokenize_verb
+from sidrec.cli import (
+    compare_verb,
+    data_verbs,
+    demo_verb,
+    embed_verb,
+    evaluate_verb,
+    models_verb,
+    tokenize_verb,
+    train_verb,
+)
 
 app = typer.Typer(
     name="sidrec",
@@ -16,12 +25,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("demo")(demo_verb.demo)
 app.command("models")(models_verb.models)
 app.add_typer(data_verbs.app, name="data")
 app.command("embed")(embed_verb.embed)
 app.command("tokenize")(tokenize_verb.tokenize)
 app.command("evaluate")(evaluate_verb.evaluate)
 app.command("compare")(compare_verb.compare)
+app.command("train")(train_verb.train)
 
 
 def main() -> None:

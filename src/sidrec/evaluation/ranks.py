@@ -47,7 +47,8 @@ def code_ranks(model: Recommender, report: RankReport, targets: NDArray[np.int32
     items = report.ranking.items
     ranked = np.where(items >= 0, owner[items], -1)
     places = ranks_of(ranked, owner[targets])
-    again = (np.tril(ranked[:, :, None] == ranked[:, None, :], -1)).any(-1)  # items whose ID stood further up
+    again = np.tril(ranked[:, :, None] == ranked[:, None, :], -1).any(-1)  # items whose ID stood further up
+    again &= items >= 0  # an ID that no item has keeps its place
     before = np.cumsum(again, axis=1) - again
     return np.where(places >= 0, places - before[np.arange(len(places)), places], MISSING).astype(np.int32)
 
@@ -67,5 +68,6 @@ def _report(model: Recommender, cases: Cases, settings: EvaluationSettings) -> R
         report: RankReport = ask(cases.histories, settings.depth, candidates)
         return report
     ranking = model.rank(cases.histories, settings.depth, candidates)
-    none = np.zeros(len(cases), dtype=np.int64)
-    return RankReport(ranking, (ranking.items >= 0).sum(1), none, none)
+    generated = np.isfinite(ranking.scores)
+    invalid = (generated & (ranking.items < 0)).sum(1)
+    return RankReport(ranking, generated.sum(1), invalid, duplicates=np.zeros_like(invalid))

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from sidrec.core.progress import LineProgress
+from sidrec.data.dataset import Dataset
+from sidrec.models.registry import load_model
+from sidrec.pipeline.demo import RECIPES, DemoSize, judged, run_demo, shopper_examples
+
+SMALL = DemoSize(n_items=150, n_users=60)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def result(folder):
+    return run_demo(folder, SMALL)
+
+
+def test_every_recipe_is_trained_and_judged(result, folder):
+    assert list(result.evaluations) == [recipe.key for recipe in RECIPES]
+    for recipe in RECIPES:
+        assert load_model(folder / recipe.key).key == recipe.key
+        assert judged(folder, recipe.key).is_dir()
+        assert result.evaluations[recipe.key].users == 60
+    assert result.statistics["items"] == 150
+    assert json.loads(json.dumps(result.as_dict()))["models"][RECIPES[0].key]["users"] == 60
+
+
+def test_examples_tell_the_truth_in_titles(result, folder):
+    data = Dataset.load(folder / "data")
+    titles = data.catalog.titles
+    first, *_, last = result.examples
+    assert [titles[item] for item in data.sequences[0]] == [*first.history, first.bought_next]
+    assert [titles[item] for item in data.sequences[59]] == [*last.history, last.bought_next]
+    model = load_model(folder / result.recommender)
+    shown = model.recommend(
+        [[data.catalog.item_ids[int(item)] for item in data.sequences[0][:-1]]], 5, exclude_seen=True
+    )
+    assert first.recommended == shown.titles[0]
+    assert len(shopper_examples(model, data, n_shoppers=1, k=2)[0].recommended) == 2
+
+
+def test_a_second_run_finds_everything_finished(result, folder):
+    stream = io.StringIO()
+    again = run_demo(folder, SMALL, LineProgress(stream))
+    assert again.as_dict() == result.as_dict()
+    assert "synthetic shop is already there" in stream.getvalue()
+    assert stream.getvalue().count("already evaluated") == len(RECIPES)
