@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sidrec.data.prepare import read_dataset
+    from sidrec.models.llada_rec.recommender import LLaDARec
+    from sidrec.models.registry import load_model as load
 
-# public name -> where it lives; loaded on first use, so that `import sidrec` stays light
+# public name -> module and name it has there; loaded on first use, so that `import sidrec` stays light
 _PUBLIC = {
-    "read_dataset": "sidrec.data.prepare",
+    "LLaDARec": ("sidrec.models.llada_rec.recommender", "LLaDARec"),
+    "load": ("sidrec.models.registry", "load_model"),
+    "read_dataset": ("sidrec.data.prepare", "read_dataset"),
 }
 
-__all__ = ["read_dataset"]
+__all__ = ["LLaDARec", "load", "read_dataset"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'sidrec' has no attribute {name!r}")
-    return getattr(import_module(_PUBLIC[name]), name)
+    module, attribute = _PUBLIC[name]
+    return getattr(import_module(module), attribute)
 
 
 def __dir__() -> list[str]:

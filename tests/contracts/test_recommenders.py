@@ -44,7 +44,7 @@ def tiny(key: str) -> dict[str, Any]:
 
 def build(key: str) -> Recommender:
     row = find_model(key)
-    return row.load_class()(**{**row.defaults, **tiny(key)})
+    return row.load_class()(**tiny(key))
 
 
 @cache

@@ -29,15 +29,18 @@ def train(
 ) -> None:
     """Train a model.      Example: sidrec train --data runs/data --sids runs/ids --model llada-rec --out runs/model"""
     from sidrec.cli import console
+    from sidrec.models.base import leads
     from sidrec.pipeline import train as stage
     from sidrec.pipeline.recipes import read_recipe
 
     chosen = read_recipe(recipe, model, assignments or ())
     unfinished = stage.check_one_way(resume, restart)
     done = stage.train(data, out, chosen, sids=sids, unfinished=unfinished, progress=console.progress())
+    if not leads():
+        return
     facts = {"model": done.model.key, "out": str(out), "skipped": done.skipped, **done.model.training_summary()}
     if json:
         console.show_json(facts)
         return
-    console.show_table(f"{done.model.key}", ["figure", "value"], [(key, value) for key, value in facts.items()])
+    console.show_table(f"{done.model.key}", ["figure", "value"], list(facts.items()))
     console.wrote(out, f"sidrec evaluate {out} --data {data} --split test")

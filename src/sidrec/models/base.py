@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -40,10 +41,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Best first; -1 and -inf fill places for which no allowed item is left.
-
-    -1 with a finite score is a generated ID that no item has; only an unconstrained search returns such.
-    """
+    """Best first; -1 and -inf fill places for which no allowed item is left."""
 
     items: NDArray[np.int32]  # (users, k)
     scores: NDArray[np.float32]  # (users, k)
@@ -97,7 +95,7 @@ class Recommender(ABC):
         """Learn from the training part of `data`; with `out`, unfinished work is kept beside it and resumed."""
         self._catalog, self._counts, self.trained_on = data.catalog, data.train_counts(), data.fingerprint
         self._fit(data, out, progress or SilentProgress())
-        if out is not None:
+        if out is not None and leads():
             self.save(out)
         return self
 
@@ -258,6 +256,11 @@ class Recommender(ABC):
             fallback=fallback,
             unknown_items=unknown,
         )
+
+
+def leads() -> bool:
+    """Whether this process may write: the first of those started by `accelerate launch` or torchrun, or one alone."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def training_directory(out: Path) -> Path:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import ArtifactError, SettingsError
@@ -16,14 +15,13 @@ from sidrec.models.base import Recommender
 
 @dataclass(frozen=True)
 class ModelRow:
-    """One row of the table; `defaults` are settings in which this row differs from its class."""
+    """One row of the table."""
 
     key: str
     module: str
     name: str
     family: Literal["floor", "item-id", "semantic-id"]
     summary: str
-    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def load_class(self) -> type[Recommender]:
         found: type[Recommender] = getattr(importlib.import_module(self.module), self.name)
@@ -42,6 +40,13 @@ MODELS: tuple[ModelRow, ...] = (
     ModelRow("lrurec", "sidrec.models.lrurec", "LRURec", "item-id", "linear recurrent units with a parallel scan"),
     ModelRow("dreamrec", "sidrec.models.dreamrec", "DreamRec", "item-id", "guided diffusion of the next item's vector"),
     ModelRow("diffurec", "sidrec.models.diffurec", "DiffuRec", "item-id", "diffusion with a Transformer approximator"),
+    ModelRow(
+        "llada-rec",
+        "sidrec.models.llada_rec.recommender",
+        "LLaDARec",
+        "semantic-id",
+        "masked discrete diffusion of IDs",
+    ),
 )
 
 

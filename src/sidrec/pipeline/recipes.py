@@ -26,12 +26,8 @@ class Recipe:
 
     def build(self) -> Recommender:
         """The model, not fitted; wrong settings are reported all at once, with the recipe's name."""
-        row = find_model(self.key)
-        cls = row.load_class()
-        values = merge(row.defaults, self.values)
-        model = cls(cls.settings_class.parse(values, owner=self.key, where=self.where, section=SECTION))
-        model.key = row.key  # type: ignore[misc]  # two rows may share a class
-        return model
+        cls = find_model(self.key).load_class()
+        return cls(cls.settings_class.parse(self.values, owner=self.key, where=self.where, section=SECTION))
 
 
 def read_recipe(name: str | None, model: str | None = None, assignments: Sequence[str] = ()) -> Recipe:

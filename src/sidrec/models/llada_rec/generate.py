@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sidrec.data.histories import Histories
+from sidrec.decoding.constraint import ItemIndex
 from sidrec.decoding.diffusion import Predict, SearchResult, search
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.restriction import Catalogue, UserConstraint
@@ -22,6 +23,7 @@ from sidrec.models.llada_rec.config import SearchSettings
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.predict import make_predict
 from sidrec.models.llada_rec.samples import tokens_table
+from sidrec.models.rank_report import RankReport
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.vocabulary import Vocabulary
 
@@ -36,7 +38,7 @@ class Generation:
 
     ranking: Ranking
     trace: Trace
-    constraint: UserConstraint | None
+    index: ItemIndex
 
 
 class Generator:
@@ -47,27 +49,37 @@ class Generator:
         self.catalogue = Catalogue(ids.codes, ids.codebook_sizes)
         self.tokens = tokens_table(ids.vocabulary.tokens_of(ids.codes), Vocabulary.PAD)
 
-    @torch.inference_mode()
     def rank(self, histories: Histories, k: int, candidates: Candidates, settings: SearchSettings) -> Ranking:
-        items = np.full((len(histories), k), -1, dtype=np.int32)
-        scores = np.full((len(histories), k), -np.inf, dtype=np.float32)
+        return self.report(histories, k, candidates, settings).ranking
+
+    @torch.inference_mode()
+    def report(self, histories: Histories, k: int, candidates: Candidates, settings: SearchSettings) -> RankReport:
+        """The ranking, with the generated IDs behind it; an ID of no item takes no place in the ranking."""
+        n_users = len(histories)
+        items = np.full((n_users, k), -1, dtype=np.int32)
+        scores = np.full((n_users, k), -np.inf, dtype=np.float32)
+        codes = np.full((n_users, k, self.ids.n_codes), -1, dtype=np.int32)
+        invalid = np.zeros(n_users, dtype=np.int64)
         for rows in self._groups(histories, settings):
             part = histories.take(rows)
             constraint = self.catalogue.constraint(part, candidates.allowed, candidates.exclude_seen)
             result = self._search(part, k, settings, constraint)
-            limits = constraint if settings.only_real_items else None
-            items[rows], scores[rows] = ranked_items(self.catalogue.index, result, k, limits)
-        return Ranking(items, scores)
+            items[rows], scores[rows] = ranked_items(self.catalogue.index, result, k, constraint)
+            codes[rows] = result.codes.numpy()
+            unknown = (self.catalogue.index.find(result.codes) < 0) & result.found
+            invalid[rows] = unknown.sum(1).numpy()
+        generated = (codes[..., 0] >= 0).sum(1)
+        return RankReport(Ranking(items, scores), generated, invalid, generated - _distinct(codes), codes)
 
     @torch.inference_mode()
     def explain(self, history: Histories, k: int, candidates: Candidates, settings: SearchSettings) -> Generation:
         """The beam search of one user, traced."""
         constraint = self.catalogue.constraint(history, candidates.allowed, candidates.exclude_seen)
         limits = constraint if settings.only_real_items else None
-        plan = self._plan(k, settings)
-        result = search(self._predict(history, settings), 1, plan, limits, trace=True)
+        result = search(self._predict(history, settings), 1, self._plan(k, settings), limits, trace=True)
         assert result.trace is not None
-        return Generation(Ranking(*ranked_items(self.catalogue.index, result, k, limits)), result.trace, limits)
+        ranking = Ranking(*ranked_items(self.catalogue.index, result, k, constraint))
+        return Generation(ranking, result.trace, self.catalogue.index)
 
     def _search(
         self, histories: Histories, k: int, settings: SearchSettings, constraint: UserConstraint
@@ -107,3 +119,11 @@ class Generator:
         for length in np.unique(lengths):
             rows = np.flatnonzero(lengths == length)
             yield from np.array_split(rows, -(-len(rows) // at_once))
+
+
+def _distinct(codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many different IDs each user got."""
+    same = (codes[:, :, None] == codes[:, None]).all(-1)  # (users, k, k)
+    first = ~np.tril(same, -1).any(-1)
+    distinct: NDArray[np.int64] = (first & (codes[..., 0] >= 0)).sum(1)
+    return distinct

@@ -42,7 +42,8 @@ def _repeated_history(network: MaskPredictor, tokens: Tensor) -> Predict:
         past = tokens[:, None].expand(-1, beams, -1, -1)
         rows = torch.cat([past, target.unsqueeze(2)], 2).flatten(0, 1)  # (users * beams, items + 1, n_codes)
         at_once = max(1, ROW_TOKENS // (rows.shape[1] * n_codes))
-        found = [network.log_probs(network.target_hidden(part)) for part in rows.split(at_once)]
+        parts = (rows[start : start + at_once] for start in range(0, len(rows), at_once))
+        found = [network.log_probs(network.target_hidden(part)) for part in parts]
         return torch.cat(found).view(users, beams, n_codes, -1)
 
     return predict
@@ -60,6 +61,3 @@ def literal_predict(network: MaskPredictor, tokens: Tensor) -> Predict:
         return every[:, -1].view(users, beams, n_codes, -1)
 
     return predict
-
-
-

@@ -30,6 +30,7 @@ from sidrec.models.llada_rec.config import LLaDARecSettings, SearchSettings
 from sidrec.models.llada_rec.generate import Generation, Generator
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.objective import make_objective
+from sidrec.models.rank_report import RankReport
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenize import tokenize
 from sidrec.sids.tokenized_items import TokenizedItems
@@ -47,6 +48,10 @@ class LLaDARec(Recommender):
     settings: LLaDARecSettings
 
     def __init__(self, settings: Settings | None = None, **values: Any) -> None:
+        """Settings may be named one by one; those of the search directly: `LLaDARec(d_model=128, beam_size=20)`."""
+        named = {name: values.pop(name) for name in list(values) if name in SearchSettings.model_fields}
+        if named:
+            values["search"] = {**dict(values.get("search", {})), **named}
         super().__init__(settings, **values)
         self.tokenized: TokenizedItems | None = None
         self.network: MaskPredictor | None = None
@@ -138,6 +143,10 @@ class LLaDARec(Recommender):
     def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:
         return self._fitted().rank(histories, k, self._active(candidates), self.settings.search)
 
+    def rank_report(self, histories: Histories, k: int, candidates: Candidates) -> RankReport:
+        """The ranking with the generated IDs, for evaluation; every history needs at least one item."""
+        return self._fitted().report(histories, k, self._active(candidates), self.settings.search)
+
     def _most_popular(self, k: int, candidates: Candidates) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         return super()._most_popular(k, self._active(candidates))
 
@@ -210,7 +219,9 @@ class LLaDARec(Recommender):
         save_file(weights, directory / WEIGHTS_FILE)
         self.tokenized.write_files(directory)
         removed = np.zeros(len(self.catalog), bool) if self._removed is None else self._removed
-        pl.DataFrame({ITEM_ID: self.catalog.item_ids.filter(pl.Series(removed))}).write_parquet(directory / REMOVED_FILE)
+        pl.DataFrame({ITEM_ID: self.catalog.item_ids.filter(pl.Series(removed))}).write_parquet(
+            directory / REMOVED_FILE
+        )
 
     def _read_files(self, artifact: Artifact) -> None:
         self._given_ids = artifact.made_from.get("sids", "")
