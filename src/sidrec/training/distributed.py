@@ -24,7 +24,7 @@ class World:
         from accelerate.state import PartialState
 
         _refuse_missing(device)
-        state = PartialState(cpu=device == "cpu")
+        state = PartialState(cpu=device == "cpu" or not _has_accelerator())
         self.rank: int = state.process_index
         self.size: int = state.num_processes
         # one process alone may train on another device than an earlier run in the same process did
@@ -97,6 +97,11 @@ def portion(whole: slice, number: int, parts: int) -> slice:
     """The `number`-th of `parts` nearly equal neighbouring pieces of a slice."""
     length = whole.stop - whole.start
     return slice(whole.start + length * number // parts, whole.start + length * (number + 1) // parts)
+
+
+def _has_accelerator() -> bool:
+    """Accelerate lets processes without one find each other only when told that they train on the CPU."""
+    return torch.cuda.is_available() or torch.backends.mps.is_available() or torch.xpu.is_available()
 
 
 def _refuse_missing(device: str) -> None:
