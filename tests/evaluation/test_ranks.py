@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidrec.evaluation.protocol import EvaluationSettings
-from sidrec.evaluation.ranks import code_ranks, collision_rate, rank_cases
+from sidrec.evaluation.ranks import code_ranks, collision_rate, rank_cases, repeated
 from sidrec.models.base import Ranking
 from sidrec.models.popularity import Popularity
 from sidrec.models.rank_report import RankReport
@@ -76,6 +76,11 @@ def test_code_match_equals_walking_down_the_list(seed):
         ids = list(dict.fromkeys(tuple(codes[item]) for item in row if item >= 0))
         slow.append(ids.index(tuple(codes[target])) if tuple(codes[target]) in ids else -1)
     assert code_ranks(with_ids(codes), report(ranked), targets).tolist() == slow
+
+
+def test_repeated_by_hand():
+    rows = np.array([[3, 1, 3, 3, 1], [5, 4, 3, 2, 1]])
+    assert repeated(rows).tolist() == [[False, False, True, True, True], [False] * 5]
 
 
 def test_collisions_are_counted_over_the_catalogue():

@@ -47,10 +47,20 @@ def code_ranks(model: Recommender, report: RankReport, targets: NDArray[np.int32
     items = report.ranking.items
     ranked = np.where(items >= 0, owner[items], -1)
     places = ranks_of(ranked, owner[targets])
-    again = np.tril(ranked[:, :, None] == ranked[:, None, :], -1).any(-1)  # items whose ID stood further up
-    again &= items >= 0  # an ID that no item has keeps its place
+    again = repeated(ranked) & (items >= 0)  # an ID that no item has keeps its place
     before = np.cumsum(again, axis=1) - again
     return np.where(places >= 0, places - before[np.arange(len(places)), places], MISSING).astype(np.int32)
+
+
+def repeated(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where a value already stood further left in its row."""
+    order = np.argsort(rows, axis=1, kind="stable")
+    ordered = np.take_along_axis(rows, order, 1)
+    same = np.zeros(rows.shape, dtype=bool)
+    same[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    found = np.empty_like(same)
+    np.put_along_axis(found, order, same, 1)
+    return found
 
 
 def collision_rate(model: Recommender) -> float:
