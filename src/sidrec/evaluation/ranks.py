@@ -48,7 +48,7 @@ def code_ranks(model: Recommender, report: RankReport, targets: NDArray[np.int32
     ranked = np.where(items >= 0, owner[items], -1)
     places = ranks_of(ranked, owner[targets])
     again = repeated(ranked) & (items >= 0)  # an ID that no item has keeps its place
-    before = np.cumsum(again, axis=1) - again
+    before: NDArray[np.int64] = np.cumsum(again, axis=1) - again
     return np.where(places >= 0, places - before[np.arange(len(places)), places], MISSING).astype(np.int32)
 
 
