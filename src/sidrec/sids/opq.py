@@ -51,7 +51,8 @@ class OPQ(Tokenizer):
         width, slots = inputs.shape[1], len(self.codebook_sizes)
         bits = int(np.log2(min(*self.codebook_sizes, len(inputs), 256)))
         rounds = getattr(self.settings, "rotation_rounds", 0)
-        if rounds == 0 or bits == 0 or slots == 1 or (inputs == inputs[0]).all():
+        # with fewer items than axes a rotation means nothing, and faiss reads beyond its memory
+        if rounds == 0 or bits == 0 or slots == 1 or len(inputs) < width or (inputs == inputs[0]).all():
             return np.eye(width, dtype=np.float32)
         matrix = faiss.OPQMatrix(width, slots)
         quantiser = faiss.ProductQuantizer(width, slots, bits)

@@ -1,0 +1,135 @@
+"""What every tokenizer of the registry must do."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+
+from sidrec.core.errors import InputError, SettingsError
+from sidrec.sids.base import Tokenizer
+from sidrec.sids.id_keys import id_keys
+from sidrec.sids.parting import part
+from sidrec.sids.quality import relative_error
+from sidrec.sids.registry import TOKENIZERS, find_tokenizer
+
+KEYS = [row.key for row in TOKENIZERS]
+QUICK = {"hidden": (32,), "code_width": 8, "training": {"epochs": 40, "batch_size": 64, "learning_rate": 0.01}}
+
+
+def clustered(n_items: int = 200, width: int = 10, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(12, width))
+    return (centres[rng.integers(0, 12, n_items)] + 0.2 * rng.normal(size=(n_items, width))).astype(np.float32)
+
+
+def build(key: str, **values: object) -> Tokenizer:
+    kind = find_tokenizer(key).load_class()
+    quick = QUICK if "vae" in key else {}
+    return kind(kind.settings_class.parse({"codebook_size": 8, "n_codes": 3, **quick, **values}, owner=key))
+
+
+@pytest.fixture(scope="module", params=KEYS)
+def fitted(request: pytest.FixtureRequest) -> Tokenizer:
+    return build(request.param).fit(clustered())
+
+
+def test_rows_name_their_classes(fitted: Tokenizer) -> None:
+    assert type(fitted) is find_tokenizer(fitted.key).load_class()
+
+
+def test_codes_fit_their_codebooks_and_are_all_used(fitted: Tokenizer) -> None:
+    codes = fitted.encode(clustered())
+    assert codes.dtype == np.int32 and codes.shape == (200, 3)
+    assert (codes >= 0).all() and (codes < 8).all()
+    assert len(np.unique(codes[:, 0])) >= 6
+
+
+def test_codes_carry_information(fitted: Tokenizer) -> None:
+    vectors = clustered()
+    restored = fitted.reconstruct(fitted.encode(vectors))
+    shuffled = fitted.reconstruct(np.random.default_rng(0).permutation(fitted.encode(vectors)))
+    assert relative_error(vectors, restored) < 0.75 < relative_error(vectors, shuffled)
+
+
+def test_the_chosen_codes_of_the_last_slot_are_the_nearest(fitted: Tokenizer) -> None:
+    """For residual tokenizers the earlier slots are greedy; the last one is nearest given all others."""
+    vectors = clustered()
+    distances = fitted.code_distances(vectors)
+    assert (distances[:, -1].argmin(-1) == fitted.encode(vectors)[:, -1]).all()
+
+
+def test_state_brings_the_tokenizer_back(fitted: Tokenizer) -> None:
+    vectors, new = clustered(), clustered(seed=9)
+    again = type(fitted).from_state(fitted.settings, fitted.state())
+    assert (again.encode(new) == fitted.encode(new)).all()
+    assert (again.reconstruct(again.encode(vectors)) == fitted.reconstruct(fitted.encode(vectors))).all()
+
+
+def test_the_same_seed_gives_the_same_codes(fitted: Tokenizer) -> None:
+    assert (build(fitted.key).fit(clustered()).encode(clustered()) == fitted.encode(clustered())).all()
+
+
+def test_wrong_width_and_nan_are_refused(fitted: Tokenizer) -> None:
+    with pytest.raises(InputError, match="fitted on 10"):
+        fitted.encode(clustered(width=7))
+    broken = clustered()
+    broken[3, 2] = np.nan
+    with pytest.raises(InputError, match="first in row 3"):
+        fitted.encode(broken)
+    with pytest.raises(InputError, match="first in row 3"):
+        build(fitted.key).fit(broken)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("sizes", [(8,), (3, 5, 9), (4, 4, 4, 4, 4, 4)])
+def test_any_number_and_size_of_codebooks(key: str, sizes: tuple[int, ...]) -> None:
+    vectors = clustered(60)
+    tokenizer = (
+        build(key, codebook_sizes=sizes, training={"epochs": 2}) if "vae" in key else build(key, codebook_sizes=sizes)
+    )
+    codes = tokenizer.fit(vectors).encode(vectors)
+    assert codes.shape == (60, len(sizes)) and (codes < np.array(sizes)).all()
+    distances = tokenizer.code_distances(vectors)
+    assert distances.shape == (60, len(sizes), max(sizes))
+    for slot, size in enumerate(sizes):
+        assert np.isfinite(distances[:, slot, :size]).all() and np.isinf(distances[:, slot, size:]).all()
+    n_parted = min(60, prod(sizes))
+    parted = part(codes[:n_parted], sizes, lambda items: distances[items])
+    assert len(np.unique(id_keys(parted, sizes))) == n_parted
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("width", [1, 2, 7])
+def test_few_items_narrow_vectors(key: str, width: int) -> None:
+    """Fewer items than codes, and widths that are no multiple of the number of codes."""
+    vectors = clustered(5, width)
+    codes = build(key).fit(vectors).encode(vectors)
+    assert codes.shape == (5, 3)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_identical_vectors_are_no_trouble(key: str) -> None:
+    vectors = np.full((20, 6), 0.3, np.float32)
+    tokenizer = build(key).fit(vectors)
+    codes = tokenizer.encode(vectors)
+    assert len(np.unique(codes, axis=0)) == 1
+    parted = part(codes, tokenizer.codebook_sizes, lambda items: tokenizer.code_distances(vectors[items], codes[items]))
+    assert len(np.unique(parted, axis=0)) == 20
+    assert np.isfinite(tokenizer.reconstruct(parted)).all()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_one_item(key: str) -> None:
+    assert build(key).fit(np.ones((1, 4), np.float32)).encode(np.ones((1, 4), np.float32)).shape == (1, 3)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_not_fitted_and_misspelt_settings_are_said_in_words(key: str) -> None:
+    with pytest.raises(InputError, match="not fitted yet"):
+        build(key).encode(clustered())
+    with pytest.raises(SettingsError, match="did you mean codebook_size"):
+        build(key, codebook_sice=3)
+    with pytest.raises(SettingsError, match="did you mean"):
+        find_tokenizer(key[:-1])
