@@ -86,3 +86,27 @@ def _show(title: str, statistics: Mapping[str, Any]) -> None:
     rows = [(name.replace("_", " "), value) for name, value in statistics.items() if name != "text_fields"]
     rows += [(f"items with {name}", share) for name, share in statistics["text_fields"].items()]
     console.show_table(title, ["figure", "value"], rows)
+
+
+@app.command()
+def download(
+    name: Annotated[str, typer.Argument(help="amazon-2023/<category>, for example amazon-2023/Video_Games.")],
+    out: Annotated[Path, typer.Option(help="Directory to write.")],
+    raw: Annotated[bool, typer.Option("--raw", help="All raw reviews instead of the 5-core files.")] = False,
+    base_url: Annotated[str | None, typer.Option(help="Another server with the same paths.")] = None,
+    sha256: Annotated[list[str] | None, typer.Option(help="Expected hash: FILE=HEX; may be repeated.")] = None,
+) -> None:
+    """Fetch a public data set, or go on with it.      Example: sidrec data download amazon-2023/Video_Games --out x"""
+    from sidrec.cli import console
+    from sidrec.core.errors import SettingsError
+    from sidrec.data.download import AMAZON_2023, amazon_files
+    from sidrec.data.download import download as run
+
+    hashes = dict(text.split("=", 1) for text in sha256 or [] if "=" in text)
+    if len(hashes) != len(sha256 or []):
+        raise SettingsError("--sha256: write it as FILE=HEX, once per file.")
+    for file in run(
+        amazon_files(name, raw=raw), out, base_url=base_url or AMAZON_2023, sha256=hashes, progress=console.progress()
+    ):
+        console.say(f"have {file}")
+    console.wrote(out, f"sidrec data prepare {out} --out {out.with_name(out.name + '-data')}")

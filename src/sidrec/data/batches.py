@@ -49,5 +49,3 @@ class Source:
     files: tuple[Path, ...]
     interactions: Callable[[], Iterator[Batch]]
     items: Callable[[], Iterator[Batch]] | None
-    timed: bool = True
-    """False where the order of the file is the only order there is."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from sidrec.core.artifacts import Origin, finished, open_artifact, sha256_of, write, write_json
-from sidrec.core.errors import InputError
+from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact, sha256_of, write, write_json
+from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.batches import Source
 from sidrec.data.dataset import Dataset
 from sidrec.data.preparation import PrepareSettings, build_dataset
-from sidrec.data.readers.detect import Format, open_source
-from sidrec.data.readers.frames import frame_source, is_frame
-from sidrec.data.readers.table import table_source
-from sidrec.data.schema import PREPARATION_FILE, STATISTICS_FILE
+from sidrec.data.readers.columns import check_columns
+from sidrec.data.readers.detect import file_source, folder_source
+from sidrec.data.readers.frames import as_polars, frame_items, frame_source, is_frame
+from sidrec.data.readers.table import read_items
+from sidrec.data.schema import PREPARATION_FILE, STATISTICS_FILE, SourceFormat
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,22 @@ def find_source(
     items: Path | None = None,
     *,
     columns: Mapping[str, str] | None = None,
-    format: Format | None = None,
+    format: SourceFormat | None = None,
 ) -> Source:
     """Either a folder (or file) whose format is detected, or files by name."""
-    if (source is None) == (interactions is None):
-        raise InputError("give either SOURCE or --interactions FILE (with --items FILE), not both and not neither.")
-    if interactions is not None:
-        return table_source(Path(interactions), None if items is None else Path(items), columns or {})
-    assert source is not None
-    return open_source(Path(source), columns or {}, format)
+    if source is not None and interactions is not None:
+        raise InputError("SOURCE and --interactions are two ways to say the same; give one of them.")
+    where = source or interactions
+    if where is None:
+        raise InputError("nothing to read: give SOURCE or --interactions FILE (with --items FILE).")
+    names = check_columns(columns or {})
+    if format is not None and format not in get_args(SourceFormat):
+        raise SettingsError(f"--format {format}: not a format we read; choose of {', '.join(get_args(SourceFormat))}.")
+    if source is not None and source.is_dir():
+        if items is not None:
+            raise InputError(f"{source}: is a folder, so --items needs --interactions FILE beside it.")
+        return folder_source(source, names, format)
+    return file_source(where, items, names, format)
 
 
 def prepare(
@@ -76,7 +84,7 @@ def read_dataset(
     items: Any = None,
     *,
     columns: Mapping[str, str] | None = None,
-    format: Format | None = None,
+    format: SourceFormat | None = None,
     **settings: Any,
 ) -> Dataset:
     """A dataset in memory, from paths or data frames.
@@ -85,18 +93,29 @@ def read_dataset(
     Further settings (`k_core=5`, `split="global-time"`, ...) are those of `PrepareSettings`.
     """
     options = PrepareSettings.parse(settings, owner="read_dataset")
-    if is_frame(interactions):
-        source = frame_source(interactions, items, columns or {})
-    elif Path(interactions).is_dir() and (Path(interactions) / "manifest.json").exists() and not settings:
+    if not is_frame(interactions) and (Path(interactions) / MANIFEST).is_file() and not settings:
         return Dataset.load(Path(interactions))
-    elif items is not None:
-        source = find_source(None, Path(interactions), Path(items), columns=columns)
-    else:
-        source = find_source(Path(interactions), columns=columns, format=format)
+    source = _mixed_source(interactions, items, check_columns(columns or {}), format)
     watch = _Watch(source.files)
     dataset, _ = build_dataset(source, options)
     watch.refuse_changes()
     return dataset.with_content_fingerprint()
+
+
+def _mixed_source(interactions: Any, items: Any, columns: Mapping[str, str], format: SourceFormat | None) -> Source:
+    """Interactions and items may each be a path or a data frame."""
+    if is_frame(interactions) and (items is None or is_frame(items)):
+        return frame_source(interactions, items, columns)
+    if is_frame(interactions):
+        table = file_source(Path(items), None, columns, "table")
+        return replace(
+            frame_source(interactions, None, columns), files=table.files, items=lambda: read_items(Path(items), columns)
+        )
+    if is_frame(items):
+        found = find_source(Path(interactions), columns=columns, format=format)
+        return replace(found, items=lambda: frame_items(as_polars(items, "items"), columns))
+    table_path = None if items is None else Path(items)
+    return find_source(Path(interactions), items=table_path, columns=columns, format=format)
 
 
 class _Watch:

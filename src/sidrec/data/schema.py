@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+SourceFormat = Literal["sequences", "recbole", "amazon", "table"]
+"""What can be read from disk."""
+
 USER_ID = "user_id"
 ITEM_ID = "item_id"
 TIMESTAMP = "timestamp"

@@ -45,6 +45,14 @@ def parse_columns(text: str) -> dict[str, str]:
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
+def check_columns(mapping: Mapping[str, str]) -> dict[str, str]:
+    """Only our own names can be mapped."""
+    strange = [name for name in mapping if name not in MAPPABLE]
+    if strange:
+        raise SettingsError(f"columns: {strange[0]} is not one of ours; map {', '.join(MAPPABLE)}.")
+    return dict(mapping)
+
+
 def refuse_repeats(names: Sequence[str], file: object) -> None:
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:

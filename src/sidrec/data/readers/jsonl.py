@@ -30,7 +30,17 @@ def read_columns(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
         except PolarsError as error:
             _find_bad_line(chunk, place)
             raise InputError(f"{place.at(0)}: cannot be read as JSON lines ({error}).") from None
+        _refuse_nested(frame, chunk, place)
         yield Batch(frame, place)
+
+
+def _refuse_nested(frame: pl.DataFrame, chunk: Chunk, place: Place) -> None:
+    """Lists and objects come back as their JSON text; look again at the lines that could be such."""
+    nested = pl.all().str.starts_with("{") | pl.all().str.starts_with("[")
+    for name in frame.select(nested.any()).unpivot().filter(pl.col("value"))["variable"]:
+        for index, line in enumerate(chunk.data.decode().split("\n")):
+            if line.strip() and isinstance(_object(line, place, index).get(name), dict | list):
+                raise place.problem(index, name, "holds a list or an object; a single value is needed.")
 
 
 def read_objects(path: Path, id_field: str) -> Iterator[tuple[Place, list[dict[str, Any]]]]:
@@ -46,8 +56,15 @@ def read_objects(path: Path, id_field: str) -> Iterator[tuple[Place, list[dict[s
 
 def objects_frame(objects: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Columns of one kind each: text, lists of text, numbers; objects of text become lists of `name: value`."""
-    names = list(dict.fromkeys(name for value in objects for name in value))
-    return pl.DataFrame([_column(name, [value.get(name) for value in objects]) for name in names])
+    names = dict.fromkeys(name for value in objects for name in value)
+    columns = {name: [value.get(name) for value in objects] for name in names}
+    return pl.DataFrame([_column(name, values) for name, values in columns.items() if not _only_objects(values)])
+
+
+def _only_objects(values: list[Any]) -> bool:
+    """Lists of objects (images, videos): no text in them."""
+    lists = [value for value in values if isinstance(value, list) and value]
+    return bool(lists) and all(isinstance(part, dict) for value in lists for part in value)
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place
+from sidrec.data.batches import Batch, Place, Source
 from sidrec.data.readers.chunks import chunks
+from sidrec.data.readers.table import read_items
 from sidrec.data.schema import ITEM_ID, USER_ID
+
+
+def sequence_source(events: Path, items: Path | None, columns: Mapping[str, str]) -> Source:
+    return Source(
+        format="sequences",
+        files=(events,) if items is None else (events, items),
+        interactions=lambda: read_sequences(events),
+        items=None if items is None else lambda: read_items(items, columns),
+    )
 
 
 def read_sequences(path: Path) -> Iterator[Batch]:

@@ -52,7 +52,11 @@ def column_names(path: Path) -> list[str]:
 
 def read_events(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     """Interactions under our column names."""
-    names = event_columns(column_names(path), columns, path)
+    yield from read_table(path, event_columns(column_names(path), columns, path))
+
+
+def read_table(path: Path, names: Mapping[str, str]) -> Iterator[Batch]:
+    """The named columns (ours -> theirs), unchecked."""
     theirs = list(dict.fromkeys(names.values()))
     for batch in _read(path, theirs):
         yield Batch(batch.frame.select(**{ours: pl.col(name) for ours, name in names.items()}), batch.place)

@@ -1,0 +1,149 @@
+"""Public data sets over HTTP: resumed where it stopped, retried, checked, and whole before a file gets its name."""
+
+from __future__ import annotations
+
+import http.client
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidrec.core.artifacts import sha256_of, storage_errors
+from sidrec.core.errors import InputError
+from sidrec.core.progress import Progress, ProgressTask, SilentProgress
+
+AMAZON_2023 = "https://mcauleylab.ucsd.edu/public_datasets/data/amazon_2023"
+SET_PREFIX = "amazon-2023/"
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How stubborn a transfer is: the wait doubles after every failure that brought no new bytes."""
+
+    attempts: int = 5
+    first_wait: float = 1.0
+    timeout: float = 30.0
+
+
+class _InterruptedError(Exception):
+    """The connection broke or the server is busy; worth another try."""
+
+
+def amazon_files(name: str, *, raw: bool = False) -> tuple[str, ...]:
+    """The paths of one category: its 5-core leave-one-out files (or the raw reviews) and its items."""
+    category = name.removeprefix(SET_PREFIX)
+    if not name.startswith(SET_PREFIX) or not category or "/" in category or ".." in category:
+        raise InputError(f"{name}: not a data set we know; write {SET_PREFIX}<category>, e.g. {SET_PREFIX}Video_Games.")
+    meta = f"raw/meta_categories/meta_{category}.jsonl.gz"
+    if raw:
+        return f"raw/review_categories/{category}.jsonl.gz", meta
+    parts = ("train", "valid", "test")
+    return (*(f"benchmark/5core/last_out_w_his/{category}.{part}.csv.gz" for part in parts), meta)
+
+
+def download(
+    files: Sequence[str],
+    out: Path,
+    *,
+    base_url: str = AMAZON_2023,
+    sha256: Mapping[str, str] | None = None,
+    retry: Retry | None = None,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Fetch every file into `out`; `sha256` gives the expected hash by file name, where known.
+
+    A file `NAME.sha256` beside the finished file, as `sha256sum` writes it, is believed as well.
+    """
+    progress = progress or SilentProgress()
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    fetched = []
+    for file in files:
+        target = out / file.rpartition("/")[2]
+        wanted = (sha256 or {}).get(target.name) or _sidecar(target)
+        url = f"{base_url.rstrip('/')}/{file}"
+        if target.exists() and (wanted is None or sha256_of(target) == wanted):
+            progress.note(f"{target} is already there.")
+        else:
+            _fetch(url, target, wanted, retry or Retry(), progress)
+        fetched.append(target)
+    return fetched
+
+
+def _fetch(url: str, target: Path, wanted: str | None, retry: Retry, progress: Progress) -> None:
+    """Into `NAME.part`, which survives a stop; the name is given once size and hash are right."""
+    part = target.with_name(target.name + ".part")
+    failures, wait = 0, retry.first_wait
+    with storage_errors(target), progress.task(target.name) as task:
+        while True:
+            before = part.stat().st_size if part.exists() else 0
+            try:
+                _transfer(url, part, retry.timeout, task)
+                break
+            except _InterruptedError as error:
+                gained = part.exists() and part.stat().st_size > before
+                failures, wait = (1, retry.first_wait) if gained else (failures + 1, wait * 2)
+                if failures >= retry.attempts:
+                    raise InputError(
+                        f"{url}: {error} ({failures} tries); run the same command again to go on where it stopped."
+                    ) from None
+                time.sleep(wait)
+        if wanted is not None and sha256_of(part) != wanted.lower():
+            part.unlink()
+            raise InputError(f"{url}: the file does not have the expected sha256 {wanted}; it was removed, try again.")
+        part.replace(target)
+
+
+def _transfer(url: str, part: Path, timeout: float, task: ProgressTask) -> None:
+    """One request; with some bytes already there only the rest is asked for."""
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
+            resumed = answer.status == http.client.PARTIAL_CONTENT
+            have = have if resumed else 0
+            rest = answer.headers.get("Content-Length")
+            with part.open("ab" if resumed else "wb") as file:
+                while block := answer.read(_BLOCK):
+                    file.write(block)
+                    task.advance(len(block))
+        if rest is not None and part.stat().st_size != have + int(rest):
+            raise _InterruptedError("the connection broke")
+    except urllib.error.HTTPError as error:
+        _judge(error, url, part, have)
+    except http.client.IncompleteRead as error:
+        with part.open("ab") as file:
+            file.write(error.partial)
+        raise _InterruptedError("the connection broke") from None
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise _InterruptedError(f"cannot be reached ({reason})") from None
+
+
+def _judge(error: urllib.error.HTTPError, url: str, part: Path, have: int) -> None:
+    """Which answers are worth a retry, and which are final."""
+    if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+        total = (error.headers.get("Content-Range") or "").rpartition("/")[2]
+        if total == str(have):
+            return
+        part.unlink()
+        raise _InterruptedError("the file changed on the server")
+    if error.code in (408, 425, 429) or error.code >= 500:
+        raise _InterruptedError(f"the server answered {error.code}")
+    if error.code == http.client.NOT_FOUND:
+        raise InputError(f"{url}: no such file on the server; check the category's name.")
+    raise InputError(f"{url}: the server answered {error.code} {error.reason}; check --base-url.")
+
+
+def _sidecar(target: Path) -> str | None:
+    """The hash in `NAME.sha256`, where somebody put one."""
+    file = target.with_name(target.name + ".sha256")
+    if not file.is_file():
+        return None
+    words = file.read_text(encoding="utf-8").split()
+    if not words or len(words[0]) != 64:
+        raise InputError(f"{file}: does not begin with a sha256 in hexadecimal; correct or remove it.")
+    return words[0].lower()
