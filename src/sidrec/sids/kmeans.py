@@ -6,11 +6,11 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-_POINTS_PER_CENTRE = 256
+_POINTS_PER_CENTRE = 128
 
 
 def kmeans(points: NDArray[np.float32], n_centres: int, seed: int, n_rounds: int = 25) -> NDArray[np.float32]:
-    """Centres (n_centres, width); large sets are sampled, at most 256 points per centre.
+    """Centres (n_centres, width); large sets are sampled, at most 128 points per centre.
 
     Where there are no more distinct points than centres, the points themselves are centres, and the others stand close
     beside them: every centre is a place an item can be moved to.
