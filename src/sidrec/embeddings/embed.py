@@ -47,8 +47,10 @@ class EmbeddingSettings(Settings):
     """Read at most this many tokens of a text; default the model's own limit."""
     vectors: Path | None = None
     """File of your own vectors, for the encoder `given`."""
-    batch_size: int = Field(default=32, ge=1)
+    batch_size: int | None = Field(default=None, ge=1)
+    """Texts per batch; default 16 on a processor, 128 on an accelerator."""
     device: str | None = None
+    """cpu, cuda, mps; default the fastest there is."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:

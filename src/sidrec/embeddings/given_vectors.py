@@ -113,6 +113,8 @@ def _read_parquet(path: Path) -> GivenVectors:
         raise InputError(f"{path}: cannot be read as parquet: {error}.") from None
     if ITEM_ID not in frame.columns:
         raise InputError(f"{path}: has no column {ITEM_ID}; it has: {', '.join(frame.columns)}.")
+    if frame.is_empty() or frame.width == 1:
+        raise InputError(f"{path}: has no rows or no vector column; give {ITEM_ID} and one vector per item.")
     ids = frame[ITEM_ID].cast(pl.String).to_list()
     rest = frame.drop(ITEM_ID)
     if rest.width == 1 and isinstance(rest.to_series().dtype, pl.List | pl.Array):

@@ -31,12 +31,16 @@ _NOT_FETCHED = [
 ]
 
 
+# measured: on a processor a small batch stays in its caches, an accelerator wants to be filled
+_BATCH_ON_CPU, _BATCH_ELSEWHERE = 16, 128
+
+
 @dataclass(frozen=True)
 class SentenceOptions:
-    """How to run a model: `max_tokens` None is the model's own limit, `device` None the fastest there is."""
+    """How to run a model; None is the model's own token limit, a batch size for the device, the fastest device."""
 
     max_tokens: int | None = None
-    batch_size: int = 32
+    batch_size: int | None = None
     device: str | None = None
 
 
@@ -48,19 +52,24 @@ class SentenceEncoder(Encoder):
         if not (self._directory / "modules.json").is_file() and not (self._directory / "config.json").is_file():
             raise SettingsError(f"{directory}: holds no sentence-transformers model (no modules.json or config.json).")
 
-    @property
+    @cached_property
     def width(self) -> int:
-        return int(self._model.get_embedding_dimension())
+        """Asked of the model itself: the method that tells it has changed its name between versions."""
+        return int(self._model.encode(["."], show_progress_bar=False, convert_to_numpy=True).shape[1])
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         """Longest first, so that a batch holds texts of like length and little is padded."""
         order = np.argsort([-len(text) for text in texts], kind="stable")
-        size = self._options.batch_size
+        size = self._options.batch_size or self._usual_batch
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             batch = [texts[row] for row in rows]
             vectors = self._model.encode(batch, batch_size=size, show_progress_bar=False, convert_to_numpy=True)
             yield rows, np.asarray(vectors, dtype=np.float32)
+
+    @property
+    def _usual_batch(self) -> int:
+        return _BATCH_ON_CPU if self._model.device.type == "cpu" else _BATCH_ELSEWHERE
 
     @cached_property
     def _model(self) -> Any:

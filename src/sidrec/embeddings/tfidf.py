@@ -51,7 +51,7 @@ class TfidfEncoder(Encoder):
         return len(self._components)
 
     def fit(self, texts: Sequence[str]) -> None:
-        from sklearn.decomposition import TruncatedSVD
+        from sklearn.utils.extmath import randomized_svd
 
         step = -(-len(texts) // MAX_FITTED)
         self._vectorizer = _new_vectorizer()
@@ -59,9 +59,9 @@ class TfidfEncoder(Encoder):
             weights = self._vectorizer.fit_transform(texts[::step])
         except ValueError:
             raise InputError("no item text has a single word in it, so tfidf has nothing to learn from.") from None
-        svd = TruncatedSVD(min(self._wanted, *weights.shape), random_state=0)
-        svd.fit(weights)
-        self._components = svd.components_.astype(np.float32)
+        # TruncatedSVD itself refuses a vocabulary of one word
+        _, _, axes = randomized_svd(weights, min(self._wanted, *weights.shape), random_state=0)
+        self._components = np.asarray(axes, dtype=np.float32)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         if self._vectorizer is None:

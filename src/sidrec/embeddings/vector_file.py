@@ -39,5 +39,5 @@ def open_vectors(path: Path) -> NDArray[np.float32]:
             tensor = json.loads(file.read(length))[NAME]
         n_rows, width = tensor["shape"]
         return np.asarray(np.memmap(path, np.float32, "c", offset=8 + length, shape=(n_rows, width)))
-    except (struct.error, ValueError, KeyError, TypeError):
+    except (struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError):
         raise ArtifactError(f"{path}: is not a file of item vectors; make the embeddings again.") from None
