@@ -19,29 +19,16 @@ class CodeTables:
     """
 
     def __init__(self, ids: NDArray[np.int32], sizes: tuple[int, ...], max_bytes: int) -> None:
-        self.n_words = -(-max(sizes) // 8)
-        self.width = max(sizes)
-        n_codes = len(sizes)
+        self.width, self.n_words = max(sizes), -(-max(sizes) // 8)
         self.n_depths = _depths_that_fit(sizes, self.n_words, max_bytes)
-        start = np.zeros((1 << n_codes, n_codes), dtype=np.int64)
-        stride = np.zeros((1 << n_codes, n_codes), dtype=np.int64)
-        total = 0
-        for depth in range(self.n_depths):
-            for slots in sets_of_size(n_codes, depth):
-                number = number_of(slots)
-                for place, slot in enumerate(slots):
-                    stride[number, slot] = prod(sizes[later] for later in slots[place + 1 :])
-                for asked in sorted(set(range(n_codes)) - set(slots)):
-                    start[number, asked] = total
-                    total += prod(sizes[slot] for slot in slots)
-        bits = np.zeros(total * self.n_words, dtype=np.uint8)
-        for depth in range(self.n_depths):
-            for slots in sets_of_size(n_codes, depth):
-                number = number_of(slots)
-                rows = row_numbers(ids, stride[number], slots)
-                for asked in sorted(set(range(n_codes)) - set(slots)):
-                    _set_bits(bits, (rows + start[number, asked]) * self.n_words, ids[:, asked])
-        self._bits = torch.from_numpy(bits).view(total, self.n_words)
+        start, stride, total = _layout(sizes, self.n_depths)
+        bits = np.zeros((total, self.n_words), dtype=np.uint8)
+        deepest = sets_of_size(len(sizes), self.n_depths - 1)
+        _set_bits(bits.reshape(-1), np.ascontiguousarray(ids.T), deepest, start * self.n_words, stride * self.n_words)
+        for depth in reversed(range(self.n_depths - 1)):
+            for slots in sets_of_size(len(sizes), depth):
+                _merge_deeper(bits, sizes, slots, start)
+        self._bits = torch.from_numpy(bits)
         self._start = torch.from_numpy(start)
         self._stride = torch.from_numpy(stride)
         self._unpacked = torch.from_numpy(_unpacked_bytes())
@@ -59,12 +46,23 @@ class CodeTables:
         return flags.view(*slots.shape, self.n_words * 8)[..., : self.width]
 
 
-def row_numbers(ids: NDArray[np.int32], stride: NDArray[np.int64], slots: tuple[int, ...]) -> NDArray[np.int64]:
-    """Mixed-radix number of the codes in `slots`."""
-    rows = np.zeros(len(ids), dtype=np.int64)
-    for slot in slots:
-        rows += ids[:, slot] * stride[slot]
-    return rows
+def others(n_codes: int, slots: tuple[int, ...]) -> list[int]:
+    return [slot for slot in range(n_codes) if slot not in slots]
+
+
+def _layout(sizes: tuple[int, ...], n_depths: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Where the rows of (set, asked slot) start, how far apart the codes of a set's slots lie, and all rows."""
+    start = np.zeros((1 << len(sizes), len(sizes)), dtype=np.int64)
+    stride = np.zeros_like(start)
+    total = 0
+    for depth in range(n_depths):
+        for slots in sets_of_size(len(sizes), depth):
+            for place, slot in enumerate(slots):
+                stride[number_of(slots), slot] = prod(sizes[later] for later in slots[place + 1 :])
+            for asked in others(len(sizes), slots):
+                start[number_of(slots), asked] = total
+                total += prod(sizes[slot] for slot in slots)
+    return start, stride, total
 
 
 def _depths_that_fit(sizes: tuple[int, ...], n_words: int, max_bytes: int) -> int:
@@ -76,11 +74,41 @@ def _depths_that_fit(sizes: tuple[int, ...], n_words: int, max_bytes: int) -> in
     return len(sizes)
 
 
-def _set_bits(bits: NDArray[np.uint8], rows: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
-    """One pass per bit of a byte: repeated places then all write the same value, which plain `|=` does correctly."""
-    words = rows + (codes >> 3)
-    for bit in range(8):
-        bits[words[codes & 7 == bit]] |= np.uint8(1 << bit)
+def _set_bits(
+    bits: NDArray[np.uint8],
+    columns: NDArray[np.int32],
+    sets: list[tuple[int, ...]],
+    start: NDArray[np.int64],
+    stride: NDArray[np.int64],
+) -> None:
+    """Mark every ID (columns: M, n) in the tables of the given sets; start and stride are in bytes.
+
+    One pass per bit of a byte: repeated places then all write the same value, which plain `|=` does correctly.
+    """
+    for asked in range(len(columns)):
+        for bit in range(8):
+            chosen = columns[:, columns[asked] & 7 == bit]
+            for slots in sets:
+                if asked not in slots:
+                    places = start[number_of(slots), asked] + (chosen[asked] >> 3)
+                    for slot in slots:
+                        places += chosen[slot] * stride[number_of(slots), slot]
+                    bits[places] |= np.uint8(1 << bit)
+
+
+def _merge_deeper(
+    bits: NDArray[np.uint8], sizes: tuple[int, ...], slots: tuple[int, ...], start: NDArray[np.int64]
+) -> None:
+    """A table is the union, over any further slot's codes, of the table with that slot filled too."""
+    for asked in others(len(sizes), slots):
+        further = others(len(sizes), (*slots, asked))[0]
+        deeper = tuple(sorted((*slots, further)))
+        shape = [sizes[slot] for slot in deeper]
+        first = start[number_of(deeper), asked]
+        rows = bits[first : first + prod(shape)].reshape(*shape, -1)
+        merged = np.bitwise_or.reduce(rows, axis=deeper.index(further)).reshape(-1, bits.shape[1])
+        first = start[number_of(slots), asked]
+        bits[first : first + len(merged)] = merged
 
 
 def _unpacked_bytes() -> NDArray[np.int64]:

@@ -94,9 +94,8 @@ class _Stepper:
     def fill_rest(self, beams: Beams, step: int) -> Beams:
         """The pending slots after the first: their codes must fit what this step has already filled."""
         while beams.pending.shape[-1]:
-            log_probs = beams.log_probs.clone()
-            log_probs[:, :, :1] = self._only_valid(log_probs[:, :, :1], beams.codes, beams.pending[:, :, :1])
-            beams = replace(beams, log_probs=log_probs)
+            next_slot = self._only_valid(beams.log_probs[:, :, :1], beams.codes, beams.pending[:, :, :1])
+            beams = replace(beams, log_probs=torch.cat([next_slot, beams.log_probs[:, :, 1:]], dim=2))
             beams = self._expand(beams, self._width(step, beams))
         return beams
 

@@ -43,12 +43,13 @@ class SortedKeys:
         total, n_ids = prod(sizes), len(ids)
         stride = np.zeros((len(orders), len(sizes)), dtype=np.int64)
         keys = np.empty((len(orders), n_ids), dtype=np.int64)
+        columns = np.ascontiguousarray(ids.T)
         for number, order in enumerate(orders):
+            keys[number] = number
             for place, slot in enumerate(order):
                 stride[number, slot] = prod(sizes[later] for later in order[place + 1 :])
-            keys[number] = number * total
-            for slot in order:
-                keys[number] += ids[:, slot] * stride[number, slot]
+                keys[number] *= sizes[slot]
+                keys[number] += columns[slot]
             keys[number].sort()
         span = [
             prod(size for slot, size in enumerate(sizes) if not number >> slot & 1) for number in range(1 << len(sizes))
