@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.masked_search import as_predict, enumerate_all, hashed_table, slow_search
+from sidrec.decoding.beam import Beams
 from sidrec.decoding.constraint import ItemIndex
-from sidrec.decoding.diffusion import SearchResult, search
+from sidrec.decoding.diffusion import SearchResult, Stepper, search
 from sidrec.decoding.plan import SearchPlan
 
 ORDERS = ["adaptive", "left-to-right", "right-to-left"]
@@ -104,6 +105,22 @@ def test_a_user_gets_the_same_in_any_company(seed, users, n_steps):
     for row, user in enumerate(users):
         alone = search(as_predict(table, [user]), 1, plan, index)
         assert ranked(together, row) == ranked(alone)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), n_steps=st.integers(2, 4))
+def test_the_order_of_the_beams_does_not_matter(seed, n_steps):
+    shape = (4, 3)
+    index = index_of(random_ids(*shape, share=0.6, seed=seed), shape)
+    table = as_predict(hashed_table(*shape, seed=seed, grain=1 << 14), [0, 1])  # so fine that nothing ties
+    stepper = Stepper(table, SearchPlan(n_codes=4, n_steps=n_steps, beam_size=5, k=5), index)
+    beams = stepper.advance(Beams.start(2, 4), 0)
+    rng = np.random.default_rng(seed)
+    shuffled = beams.take(torch.from_numpy(np.stack([rng.permutation(len(beams)) for _ in range(2)])))
+    one, other = stepper.advance(beams, 1), stepper.advance(shuffled, 1)
+    assert torch.equal(one.scores, other.scores)
+    live = one.scores > float("-inf")
+    assert torch.equal(one.codes[live], other.codes[live])
 
 
 def test_the_surest_slot_is_filled_first_and_its_logits_travel_with_the_beam():

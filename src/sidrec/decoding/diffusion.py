@@ -47,7 +47,7 @@ def search(
     `predict` first sees one beam per user, then at most B. A traced search predicts all beams of a step at once.
     """
     beams = Beams.start(n_users, plan.n_codes)
-    stepper = _Stepper(predict, plan, constraint)
+    stepper = Stepper(predict, plan, constraint)
     steps: list[TraceStep] = []
     for step in range(plan.n_steps):
         before = beams
@@ -63,11 +63,13 @@ def search(
 
 def first_step(predict: Predict, n_users: int, plan: SearchPlan, constraint: Constraint | None) -> Beams:
     """The beams after step 1 alone, for ways that finish otherwise."""
-    return _Stepper(predict, plan, constraint).advance(Beams.start(n_users, plan.n_codes), 0)
+    return Stepper(predict, plan, constraint).advance(Beams.start(n_users, plan.n_codes), 0)
 
 
 @dataclass(frozen=True)
-class _Stepper:
+class Stepper:
+    """One step: predict the masked slots of every beam, choose, fill one after the other."""
+
     predict: Predict
     plan: SearchPlan
     constraint: Constraint | None

@@ -107,7 +107,8 @@ class Catalogue:
         numbers = index.find(torch.from_numpy(self.codes[blocked.items].astype(np.int64))).numpy()
         users, n_users = np.repeat(np.arange(len(blocked)), blocked.lengths), len(blocked)
         pairs, n_blocked = np.unique(users * len(index) + numbers, return_counts=True)
-        gone = pairs[n_blocked == np.diff(index.offsets)[pairs % len(index)]]
+        ids_blocked = pairs % len(index)
+        gone = pairs[n_blocked == index.offsets[ids_blocked + 1] - index.offsets[ids_blocked]]
         if len(gone) == 0:
             return None
         rows, ids = gone // len(index), index.ids[gone % len(index)]
