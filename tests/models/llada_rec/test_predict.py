@@ -1,0 +1,64 @@
+"""The fast ways of asking the network equal the literal one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from sidrec.models.llada_rec.config import LLaDARecSettings
+from sidrec.models.llada_rec.network import MaskPredictor
+from sidrec.models.llada_rec.predict import literal_predict, make_predict
+
+SIZES = (5, 4, 3)
+PATTERNS = ["bidirectional", "prefix", "causal", "inter-item-causal", "intra-item-causal"]
+
+
+def network(**values: object) -> MaskPredictor:
+    torch.manual_seed(0)
+    base = {"d_model": 16, "n_heads": 2, "n_layers": 3, "max_history": 6}
+    module = MaskPredictor(SIZES, LLaDARecSettings.model_validate(base | values)).eval()
+    for parameter in module.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    return module
+
+
+def histories(n_users: int, n_items: int) -> Tensor:
+    codes = torch.stack([torch.randint(0, size, (n_users, n_items)) for size in SIZES], -1)
+    return codes + torch.tensor([3, 8, 12])
+
+
+def beams(n_users: int, n_beams: int) -> Tensor:
+    codes = torch.stack([torch.randint(0, size, (n_users, n_beams)) for size in SIZES], -1)
+    return codes.masked_fill(torch.rand(codes.shape) < 0.5, -1)
+
+
+@pytest.mark.parametrize("head", ["per-slot", "shared"])
+@pytest.mark.parametrize("positions", ["from-newest", "absolute"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+@torch.no_grad()
+def test_every_pattern_is_exact(pattern: str, positions: str, head: str) -> None:
+    module = network(attention=pattern, positions=positions, head=head)
+    tokens = histories(3, 4)
+    fast, slow = make_predict(module, tokens), literal_predict(module, tokens)
+    start = torch.full((3, 1, 3), -1)
+    assert torch.allclose(fast(start), slow(start), atol=1e-5)
+    some = beams(3, 7)
+    assert torch.allclose(fast(some), slow(some), atol=1e-5)
+
+
+@torch.no_grad()
+def test_frozen_history_is_exact_in_the_first_step_only() -> None:
+    module, tokens = network(attention="bidirectional"), histories(2, 4)
+    frozen, slow = make_predict(module, tokens, frozen_history=True), literal_predict(module, tokens)
+    start, some = torch.full((2, 1, 3), -1), beams(2, 5)
+    assert torch.allclose(frozen(start), slow(start), atol=1e-5)
+    assert not torch.allclose(frozen(some), slow(some), atol=1e-3)
+
+
+@torch.no_grad()
+def test_a_long_beam_is_cut_into_passes_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, tokens, some = network(), histories(2, 4), beams(2, 9)
+    whole = make_predict(module, tokens)(some)
+    monkeypatch.setattr("sidrec.models.llada_rec.predict.ROW_TOKENS", 40)
+    assert torch.allclose(make_predict(module, tokens)(some), whole, atol=1e-6)

@@ -1,0 +1,186 @@
+"""LLaDA-Rec as users meet it: learns a known answer, generates real items only, takes new items, survives a disk."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sidrec.core.errors import ArtifactError, InputError, SettingsError
+from sidrec.data.synthetic import clusters, cycle
+from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.metrics.ranking import ranks_of, recall_at
+from sidrec.models.base import Candidates
+from sidrec.models.llada_rec.recommender import LLaDARec
+from sidrec.models.registry import load_model
+from sidrec.sids.tokenize import TokenizeSettings, tokenize
+
+IDS = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 8, "pca": None}}
+SMALL = {
+    "d_model": 16,
+    "n_heads": 2,
+    "n_layers": 1,
+    "max_history": 4,
+    "embedding": {"encoder": "tfidf"},
+    "tokenize": IDS,
+    "training": {"epochs": 2, "batch_size": 128, "learning_rate": 3e-3, "metric": None},
+}
+WAYS = [
+    {"n_steps": steps, "order": order, "method": "beam"}
+    for steps in (1, 2, 3)
+    for order in ("adaptive", "left-to-right", "right-to-left")
+] + [{"method": "score-all"}, {"method": "score-fitting"}, {"lazy": True}, {"frozen_history": True}]
+
+
+@cache
+def data():
+    return clusters(n_clusters=5, cluster_size=8, n_users=80, length=6)
+
+
+@cache
+def model(attention: str = "prefix") -> LLaDARec:
+    return LLaDARec(**SMALL, attention=attention).fit(data())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"attention": "bidirectional"},
+        {"attention": "prefix"},
+        {"attention": "inter-item-causal", "positions": "absolute", "samples": "one-pass"},
+    ],
+    ids=lambda way: way["attention"],
+)
+def test_cycle_is_learned(way: dict[str, str]) -> None:
+    """After item i comes item i + 1, always."""
+    shop = cycle(n_items=40, n_users=300)
+    settings = SMALL | {"d_model": 32, "n_layers": 2, "dropout": 0.0, "history_mask_weight": 1.0}
+    training = {"epochs": 25, "batch_size": 128, "learning_rate": 5e-3, "metric": None, "weight_decay": 0.0}
+    fitted = LLaDARec(**settings | {"training": training} | way).fit(shop)
+    cases = shop.cases("test")
+    ranking = fitted.rank(cases.histories, 10)
+    assert recall_at(ranks_of(ranking.items, cases.targets), 1) > 0.9
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("attention", ["prefix", "bidirectional"])
+def test_every_way_returns_real_items_in_falling_order(attention: str, way: dict[str, object]) -> None:
+    ranking = model(attention).with_search(way).rank(data().cases("test").histories, 10)
+    assert (ranking.items >= 0).all()
+    assert all(len(set(row)) == 10 for row in ranking.items.tolist())
+    assert (np.diff(ranking.scores, axis=1) <= 1e-6).all()
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_every_way_finds_exactly_the_allowed_items(way: dict[str, object]) -> None:
+    """Ten results whenever ten items are allowed, even when they are the only ones."""
+    allowed = np.zeros(data().n_items, bool)
+    allowed[::4] = True
+    histories = data().cases("test").histories
+    ranking = model().with_search(way).rank(histories, 12, Candidates(allowed, exclude_seen=False))
+    for row in ranking.items:
+        assert sorted(row[row >= 0].tolist()) == np.flatnonzero(allowed).tolist()[:12] or len(row[row >= 0]) == 10
+        assert set(row[row >= 0].tolist()) <= set(np.flatnonzero(allowed).tolist())
+    assert ((ranking.items >= 0).sum(1) == min(12, allowed.sum())).all()
+
+
+def test_unconstrained_search_reports_what_is_invalid() -> None:
+    free = model().with_search({"only_real_items": False})
+    report = free.rank_report(data().cases("test").histories, 10, Candidates())
+    codes = report.codes
+    assert codes is not None
+    real = {tuple(row) for row in model().semantic_ids.codes.tolist()}
+    invalid = [sum(tuple(code) not in real for code in user.tolist()) for user in codes]
+    assert report.invalid.tolist() == invalid and sum(invalid) > 0
+    assert report.duplicates.sum() == 0 and (report.generated == 10).all()
+    assert ((report.ranking.items >= 0).sum(1) == 10 - report.invalid).all()
+
+
+def test_exclude_seen_inside_the_search() -> None:
+    histories = data().cases("test").histories
+    ranking = model().rank(histories, 10, Candidates(exclude_seen=True))
+    for history, row in zip(histories, ranking.items, strict=True):
+        assert not set(history.tolist()) & set(row.tolist())
+        assert (row >= 0).all()
+
+
+def test_batch_company_changes_nothing() -> None:
+    histories = data().cases("test").histories
+    together = model().rank(histories, 5)
+    alone = model().rank(histories.take(np.array([7])), 5)
+    assert together.items[7].tolist() == alone.items[0].tolist()
+    assert np.allclose(together.scores[7], alone.scores[0], atol=1e-5)
+
+
+def test_search_settings_for_one_call_only() -> None:
+    history = [data().catalog.item_ids.to_list()[:3]]
+    before = model().recommend(history, k=3)
+    model().recommend(history, k=3, search={"beam_size": 3, "n_steps": 1})
+    assert model().recommend(history, k=3) == before
+    with pytest.raises(SettingsError, match="did you mean beam_size"):
+        model().recommend(history, search={"beam_sise": 3})
+
+
+def test_new_items_can_be_recommended_and_others_keep_their_scores(tmp_path: Path) -> None:
+    fitted = LLaDARec(**SMALL, attention="prefix").fit(data())
+    history = [data().catalog.item_ids.to_list()[:3]]
+    before = fitted.recommend(history, k=40)
+    ids_before = fitted.semantic_ids.codes.copy()
+    text = data().catalog.frame.drop("item_id")[:5]
+    new = text.with_columns(pl.Series("item_id", [f"new-{n}" for n in range(5)]))
+    assert fitted.add_items(new) == [f"new-{n}" for n in range(5)]
+    assert (fitted.semantic_ids.codes[: len(ids_before)] == ids_before).all()
+    after = fitted.recommend(history, k=45)
+    assert {f"new-{n}" for n in range(5)} <= set(after.item_ids[0])
+    old_scores = dict(zip(before.item_ids[0], before.scores[0], strict=True))
+    new_scores = dict(zip(after.item_ids[0], after.scores[0], strict=True))
+    same_route = [new_scores[item] == pytest.approx(old, abs=1e-5) for item, old in old_scores.items()]
+    assert all(same_route)
+    fitted.remove_items(["new-3"])
+    loaded = load_model(fitted.save(tmp_path / "model"))
+    again = loaded.recommend(history, k=45)
+    assert "new-3" not in again.item_ids[0] and "new-2" in again.item_ids[0]
+    assert again == fitted.recommend(history, k=45)
+    assert loaded.recommend([["new-3"]], k=3).fallback == [False]  # a removed item still speaks in histories
+
+
+def test_new_items_must_fit_the_catalogue() -> None:
+    known = data().catalog.item_ids[0]
+    with pytest.raises(InputError, match="already has an ID"):
+        model().add_items(data().catalog.frame[:1])
+    with pytest.raises(InputError, match="item_id"):
+        model().add_items(pl.DataFrame({"title": ["x"]}))
+    with pytest.raises(InputError, match="colour"):
+        model().add_items(pl.DataFrame({"item_id": ["x"], "colour": ["red"]}))
+    with pytest.raises(InputError, match="not in the catalogue"):
+        model().remove_items([known, "nowhere"])
+
+
+def test_ids_of_another_catalogue_are_refused(tmp_path: Path) -> None:
+    other = cycle(n_items=20, n_users=10)
+    embeddings = embed_catalog(other.catalog, EmbeddingSettings(encoder="tfidf"))
+    tokenize(embeddings, TokenizeSettings(**IDS), out=tmp_path / "ids")
+    with pytest.raises(ArtifactError, match="another catalogue"):
+        LLaDARec(**SMALL).use_semantic_ids(tmp_path / "ids", data())
+
+
+def test_settings_that_contradict_each_other() -> None:
+    with pytest.raises(SettingsError, match="inter-item-causal"):
+        LLaDARec(samples="one-pass")
+    with pytest.raises(SettingsError, match="both losses"):
+        LLaDARec(next_item_loss=False, history_mask_weight=0)
+    with pytest.raises(SettingsError, match="did you mean d_model"):
+        LLaDARec(d_modle=3)
+
+
+def test_explanation_follows_the_beam_to_the_same_list() -> None:
+    history = data().catalog.item_ids.to_list()[:3]
+    explained = model().explain(history, k=5)
+    listed = model().recommend([history], k=5)
+    ids = data().catalog.item_ids.to_list()
+    assert [ids[item] for item in explained.ranking.items[0]] == listed.item_ids[0]
+    assert len(explained.trace.steps) == 3
