@@ -22,7 +22,7 @@ class DreamRecSettings(AttentionSettings):
     d_model: int = Field(256, ge=1)
     n_steps: int = Field(1000, ge=1)
     """Steps of the noising chain in training (T)."""
-    schedule: Schedule = "cosine"
+    schedule: Schedule = "linear"
     """How the noise grows over the chain."""
     inference_steps: int = Field(10, ge=1)
     """Jumps over the chain in generation; as many as `n_steps` walk it step by step."""
@@ -52,16 +52,22 @@ class DreamRecNetwork(CausalNetwork):
         self.diffusion = GaussianDiffusion(settings.n_steps, settings.schedule)
 
     def item_table(self) -> Tensor:
-        """Centred vectors of unit variance: the scale the noise assumes, at which nearest means largest dot product.
+        return self._scaled(self.items.weight)
+
+    def vectors(self, items: Tensor) -> Tensor:
+        """The rows of the table that are needed."""
+        return self._scaled(self.items(items))
+
+    def _scaled(self, vectors: Tensor) -> Tensor:
+        """Centred, with unit variance: the scale the noise assumes, at which nearest means largest dot product.
 
         Without negatives nothing else would keep the learned targets from moving together into one point.
         """
-        centred = self.items.weight - self.items.weight.mean(0)
-        return F.rms_norm(centred, centred.shape[-1:])
+        return F.rms_norm(vectors - self.items.weight.mean(0), vectors.shape[-1:])
 
     def hidden(self, items: Tensor) -> Tensor:
         """The condition at every position."""
-        x = self.dropout(F.embedding(items, self.item_table()) + self.positions.weight[: items.shape[1]])
+        x = self.dropout(self.vectors(items) + self.positions.weight[: items.shape[1]])
         out: Tensor = self.transformer(x, is_causal=True)
         return out
 
@@ -113,7 +119,7 @@ class DenoisingObjective(NextItemObjective[DreamRecNetwork]):
     ) -> Tensor:
         step, dropped, gauss = noise
         condition = torch.where(dropped.unsqueeze(-1), network.nothing, hidden)
-        clean = F.embedding(targets, network.item_table())
+        clean = network.vectors(targets)
         guess = network.clean(network.diffusion.noised(clean, step, gauss), condition, step)
         return F.mse_loss(guess, clean, reduction="sum") / self.width
 
