@@ -70,6 +70,25 @@ def check_against_every_item(index, codes, rng, draw):
         assert items[offsets[number] : offsets[number + 1]].tolist() == slow_fitting(codes, row)
 
 
+@pytest.mark.parametrize(("n_codes", "size", "n_depths"), [(4, 256, 3), (4, 4096, 2), (6, 64, 3), (8, 256, 2)])
+def test_the_sizes_that_matter(n_codes, size, n_depths):
+    """Tables at the shallow depths, sorted keys or rows below, against a scan of 2,000 clustered items."""
+    rng = np.random.default_rng(n_codes)
+    codes = rng.integers(0, size, size=(40, n_codes))[rng.integers(0, 40, 2000)]
+    moved = rng.random(codes.shape) < 0.4
+    codes[moved] = rng.integers(0, size, size=int(moved.sum()))
+    index = ItemIndex(codes, (size,) * n_codes)
+    assert index.tables.n_depths == n_depths
+    for n_filled in range(n_codes):
+        beams = torch.from_numpy(random_beams(rng, codes, 6, n_filled)).view(1, 6, n_codes)
+        slots = masked_slots(beams)
+        valid = index.valid(beams, slots)
+        for beam, asked, found in zip(beams[0].numpy(), slots[0].tolist(), valid[0], strict=True):
+            fitting = codes[((beam < 0) | (codes == beam)).all(axis=1)]
+            for place, slot in enumerate(asked):
+                assert found[place].nonzero().squeeze(1).tolist() == np.unique(fitting[:, slot]).tolist()
+
+
 def test_an_index_without_items_allows_nothing():
     index = ItemIndex(np.empty((0, 2), dtype=np.int32), (3, 3), table_bytes=0)
     beams = torch.tensor([[[1, -1]], [[-1, -1]]])
