@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidrec.core.artifacts import sha256_of, storage_errors
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
+from sidrec.core.storage import sha256_of, storage_errors
 
 AMAZON_2023 = "https://mcauleylab.ucsd.edu/public_datasets/data/amazon_2023"
 SET_PREFIX = "amazon-2023/"

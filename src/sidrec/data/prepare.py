@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact, sha256_of, write, write_json
+from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact, write
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.storage import sha256_of, write_json
 from sidrec.data.batches import Source
 from sidrec.data.dataset import Dataset
 from sidrec.data.preparation import PrepareSettings, build_dataset

@@ -39,8 +39,11 @@ def is_meta(path: Path) -> bool:
 
 def are_parts(paths: Sequence[Path]) -> bool:
     """Whether these files are the train, valid and test parts of one set."""
-    stems = {path.name.replace(f"{_PARTS[_part(path)]}.", "", 1) for path in paths if _part(path) < len(_PARTS)}
-    return len(stems) == 1 and len({_part(path) for path in paths}) == len(paths)
+    parts = [_part(path) for path in paths]
+    if len(_PARTS) in parts or len(set(parts)) != len(parts):
+        return False
+    stems = {path.name.replace(f"{_PARTS[part]}.", "", 1) for path, part in zip(paths, parts, strict=True)}
+    return len(stems) == 1
 
 
 def _part(path: Path) -> int:

@@ -1,0 +1,59 @@
+"""`sidrec data`: what is printed, and that the options arrive."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sidrec.cli.app import app
+from sidrec.core.errors import SettingsError
+
+ROWS = "who,item_id,timestamp\nu,a,1\nu,b,2\nu,a,3\nu,c,4\nv,a,1\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "interactions.csv").write_text(ROWS, encoding="utf-8")
+    return tmp_path / "interactions.csv"
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["data", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_prepare_and_describe(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shown = run("prepare", "--interactions", table, "--columns", "user_id=who", "--out", out)
+    assert "left out, short users: 1" in shown
+    assert shown.splitlines()[-2:] == [f"wrote {out}", f"next: sidrec embed {out} --out {out}-embeddings"]
+    figures = json.loads(run("describe", out, "--json"))
+    assert (figures["users"], figures["items"], figures["interactions"]) == (1, 3, 4)
+    assert figures["average_length"] == 4 and figures["sparsity"] == pytest.approx(1 - 4 / 3)
+    assert "average length" in run("describe", out)
+
+
+def test_options_arrive(table: Path, tmp_path: Path) -> None:
+    options = ("--columns", "user_id=who", "--duplicates", "last", "--short-users", "train", "--json")
+    done = json.loads(run("prepare", table, "--out", tmp_path / "out", *options))
+    assert (done["users"], done["interactions"], done["left_out"]["duplicates"]) == (2, 4, 1)
+    again = json.loads(run("prepare", table, "--out", tmp_path / "out", *options))
+    assert again["skipped"] is True and again["users"] == 2
+
+
+def test_time_split_settings_arrive(table: Path, tmp_path: Path) -> None:
+    cuts = ("--split", "global-time", "--set", "validation_from=3", "--set", "test_from=4")
+    run("prepare", table, "--columns", "user_id=who", "--out", tmp_path / "out", *cuts)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["settings"]["split"], manifest["settings"]["test_from"]) == ("global-time", 4)
+
+
+def test_settings_are_refused_in_words(table: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"split: .*leave-one-out"):
+        run("prepare", table, "--out", tmp_path / "out", "--split", "random")
+    with pytest.raises(SettingsError, match="write it as FILE=HEX"):
+        run("download", "amazon-2023/Books", "--out", tmp_path, "--sha256", "abc")

@@ -1,0 +1,73 @@
+"""JSON lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sidrec.core.errors import InputError
+from sidrec.data.readers.jsonl import keys, objects_frame, read_columns, read_objects
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_columns_as_strings(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"u": "007", "t": 1700000000000, "x": [1]}\n{"t": 2.5, "u": 7}\n{"u": "é"}\n')
+    assert keys(path) == ["u", "t", "x"]
+    frame = pl.concat([batch.frame for batch in read_columns(path, ["u", "t"])])
+    assert frame.rows() == [("007", "1700000000000"), ("7", "2.5"), ("é", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"u": 1}\n{"u": 2\n', r"a.jsonl, row 2: not valid JSON"),
+        ('{"u": 1}\n[2]\n', r"a.jsonl, row 2: is JSON but not an object"),
+        ('{"u": 1}\n{"u": {"id": 2}}\n', r"a.jsonl, row 2, column u: holds a list or an object"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        list(read_columns(write(tmp_path / "a.jsonl", text), ["u"]))
+
+
+@pytest.mark.parametrize(
+    ("value", "what"), [("1.5", "strings or whole"), ("true", "strings or whole"), ("null", "missing")]
+)
+def test_ids_of_items(tmp_path: Path, value: str, what: str) -> None:
+    good, bad = '{"id": 7}\n{"id": "x"}\n', f'{{"id": {value}}}\n'
+    assert [one["id"] for _, part in read_objects(write(tmp_path / "a.jsonl", good), "id") for one in part] == [
+        "7",
+        "x",
+    ]
+    with pytest.raises(InputError, match=rf"row 3, column id: .*{what}"):
+        list(read_objects(write(tmp_path / "a.jsonl", good + bad), "id"))
+
+
+def test_fields_of_any_kind_become_columns() -> None:
+    frame = objects_frame(
+        [
+            {
+                "s": "日本",
+                "l": ["a", None],
+                "n": 1,
+                "f": 1,
+                "d": {"Brand": "X", "Ages": 3, "more": {}},
+                "i": [{"url": 1}],
+            },
+            {"s": None, "l": [["b"], "c"], "n": 2, "f": 2.5, "m": 1, "e": None, "b": True},
+            {"m": "x", "l": "single"},
+        ]
+    )
+    assert "i" not in frame.columns
+    assert frame["s"].to_list() == ["日本", None, None]
+    assert frame["l"].to_list() == [["a"], ["b", "c"], ["single"]]
+    assert frame["n"].dtype == pl.Int64 and frame["f"].to_list() == [1.0, 2.5, None]
+    assert frame["d"].to_list() == [["Brand: X", "Ages: 3"], None, None]
+    assert frame["m"].to_list() == [None, "1", "x"]
+    assert frame["b"].to_list() == [None, True, None] and frame["e"].dtype == pl.Null

@@ -1,0 +1,142 @@
+"""Downloads against a server on loopback that breaks off, lies, forgets, or does not know ranges."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from sidrec.core.errors import InputError
+from sidrec.data.download import Retry, amazon_files, download
+
+BODY = bytes(range(256)) * 40
+SHA = hashlib.sha256(BODY).hexdigest()
+FAST = Retry(attempts=3, first_wait=0.0, timeout=5)
+
+
+class Server(ThreadingHTTPServer):
+    """Serves BODY under every name; `breaks` answers stop after some bytes, `busy` ones say 503."""
+
+    breaks: list[int]
+    busy = 0
+    ranges = True
+    asked: list[str]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+    def do_GET(self) -> None:
+        wanted = self.headers.get("Range", "")
+        self.server.asked.append(wanted)
+        if "missing" in self.path:
+            return self.send_error(404)
+        if self.server.busy:
+            self.server.busy -= 1
+            return self.send_error(503)
+        start = int(wanted[6:-1]) if wanted and self.server.ranges else 0
+        if start >= len(BODY):
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(BODY)}")
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(BODY) - start))
+        self.end_headers()
+        end = start + self.server.breaks.pop(0) if self.server.breaks else len(BODY)
+        self.wfile.write(BODY[start:end])
+        return None
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as running:
+        running.breaks, running.asked = [], []
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+def fetch(server: Server, out: Path, name: str = "a/b.gz", **more: dict[str, str]) -> bytes:
+    (file,) = download([name], out, base_url=server.url, retry=FAST, **more)  # type: ignore[arg-type]
+    assert [path.name for path in out.iterdir() if path.name.endswith(".part")] == []
+    return file.read_bytes()
+
+
+def test_a_broken_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+    server.breaks = [1000, 2000]
+    assert fetch(server, tmp_path, sha256={"b.gz": SHA}) == BODY
+    assert server.asked == ["", "bytes=1000-", "bytes=3000-"]
+
+
+def test_a_stopped_command_goes_on_and_a_finished_one_rests(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "b.gz.part").write_bytes(BODY[:777])
+    assert fetch(server, tmp_path) == BODY
+    assert fetch(server, tmp_path) == BODY
+    assert server.asked == ["bytes=777-"]
+
+
+def test_a_part_that_was_whole_already(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "b.gz.part").write_bytes(BODY)
+    assert fetch(server, tmp_path) == BODY
+
+
+def test_a_server_without_ranges_starts_over(server: Server, tmp_path: Path) -> None:
+    server.ranges, server.breaks = False, [1000]
+    assert fetch(server, tmp_path) == BODY
+    assert len(server.asked) == 2
+
+
+def test_a_busy_server_is_asked_again(server: Server, tmp_path: Path) -> None:
+    server.busy = 2
+    assert fetch(server, tmp_path) == BODY
+
+
+def test_patience_ends(server: Server, tmp_path: Path) -> None:
+    server.busy = 3
+    with pytest.raises(InputError, match=r"answered 503 \(3 tries\); run the same command again"):
+        fetch(server, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_hash_is_refused(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not have the expected sha256 00"):
+        fetch(server, tmp_path, sha256={"b.gz": "0" * 64})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hash_beside_the_file_is_believed(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "b.gz").write_bytes(b"old and wrong")
+    (tmp_path / "b.gz.sha256").write_text(f"{SHA}  b.gz\n", encoding="utf-8")
+    assert fetch(server, tmp_path) == BODY
+
+
+def test_a_missing_file_and_a_missing_server(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file on the server; check the category"):
+        fetch(server, tmp_path, "missing.gz")
+    with pytest.raises(InputError, match="cannot be reached"):
+        download(["x"], tmp_path, base_url="http://127.0.0.1:9", retry=Retry(attempts=1, first_wait=0))
+
+
+def test_names_of_a_category() -> None:
+    assert amazon_files("amazon-2023/Video_Games") == (
+        "benchmark/5core/last_out_w_his/Video_Games.train.csv.gz",
+        "benchmark/5core/last_out_w_his/Video_Games.valid.csv.gz",
+        "benchmark/5core/last_out_w_his/Video_Games.test.csv.gz",
+        "raw/meta_categories/meta_Video_Games.jsonl.gz",
+    )
+    assert amazon_files("amazon-2023/Books", raw=True)[0] == "raw/review_categories/Books.jsonl.gz"
+    for name in ("Books", "amazon-2023/", "amazon-2023/../x"):
+        with pytest.raises(InputError, match="not a data set we know"):
+            amazon_files(name)

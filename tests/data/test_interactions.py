@@ -1,0 +1,50 @@
+"""Coding of ids and the joining of batches."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sidrec.core.errors import InputError
+from sidrec.data.batches import Batch, Place
+from sidrec.data.interactions import IdCodes, collect
+
+
+def batch(users: list[str], times: list[object], first_row: int) -> Batch:
+    frame = pl.DataFrame({"user_id": users, "item_id": users, "timestamp": times}, strict=False)
+    return Batch(frame, Place("f.csv", first_row))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.text(max_size=3), max_size=8), max_size=5))
+def test_codes_count_up_as_ids_first_appear(batches: list[list[str]]) -> None:
+    codes = IdCodes()
+    found = [codes.encode(pl.Series(ids, dtype=pl.String)).tolist() for ids in batches]
+    order = list(dict.fromkeys(name for ids in batches for name in ids))
+    assert found == [[order.index(name) for name in ids] for ids in batches]
+    assert codes.ids().to_list() == order
+
+
+def test_batches_become_one_and_know_their_rows() -> None:
+    rows = collect(iter([batch(["a", "b"], ["3", "4"], 2), batch(["b", "c"], ["5", "6"], 4)]), "f.csv")
+    assert rows.user_ids.to_list() == ["a", "b", "c"]
+    assert rows.users.tolist() == [0, 1, 1, 2]
+    assert rows.timestamps is not None and rows.timestamps.tolist() == [3, 4, 5, 6]
+    assert [rows.where(row) for row in range(4)] == [f"f.csv, row {row}" for row in (2, 3, 4, 5)]
+
+
+def test_one_fraction_anywhere_counts_all_times_in_millionths() -> None:
+    rows = collect(iter([batch(["a"], ["3"], 2), batch(["b"], ["2.5"], 3)]), "f.csv")
+    assert rows.timestamps is not None and rows.timestamps.tolist() == [3_000_000, 2_500_000]
+
+
+def test_dates_and_numbers_do_not_mix() -> None:
+    with pytest.raises(InputError, match="row 3, column timestamp: dates and numbers are mixed"):
+        collect(iter([batch(["a"], ["3"], 2), batch(["b"], ["2020-01-01"], 3)]), "f.csv")
+
+
+def test_nothing_to_read() -> None:
+    with pytest.raises(InputError, match=r"f\.csv: has no interactions"):
+        collect(iter([]), "f.csv")
