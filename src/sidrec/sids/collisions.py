@@ -42,7 +42,9 @@ def resolve(codes: Codes, sizes: tuple[int, ...], policy: Policy, costs_of: Cost
         return spread_last_codes(codes, sizes, costs_of), sizes
     if policy == "extra-code":
         extra = place_in_group(id_keys(codes, sizes))
-        return np.column_stack([codes, extra]).astype(np.int32), (*sizes, max(sizes[-1], int(extra.max()) + 1))
+        largest = int(extra.max()) + 1
+        # twice the largest collision: new items will join it
+        return np.column_stack([codes, extra]).astype(np.int32), (*sizes, max(sizes[-1], 2 * largest))
     return codes, sizes
 
 

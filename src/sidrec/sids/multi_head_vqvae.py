@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from sidrec.sids.base import TokenizerSettings
 from sidrec.sids.vae_tokenizer import VAESettings, VAETokenizer
 
 
 class MultiHeadVQVAESettings(VAESettings):
-    """The paper's settings: 4 codebooks of 256 codes of width 32."""
+    """The paper's shape (4 codebooks of 256 codes) and loss; narrower codes, because they collide less."""
+
+    code_width: int = Field(4, ge=1)
+    """Numbers per code vector. The paper's d = 32 is read as 32 per code (`code_width=32`, as in the authors' code) or as a
+    latent of 32 cut into 4 (`code_width=8`); measured in docs/results/tokenizers.md."""
 
 
 class MultiHeadVQVAE(VAETokenizer):

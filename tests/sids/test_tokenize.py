@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.progress import SilentProgress
+from sidrec.embeddings.item_embeddings import ItemEmbeddings
+from sidrec.sids.tokenize import TokenizeSettings, encode_new, tokenize
+from sidrec.sids.tokenized_items import TokenizedItems
+
+SETTINGS = TokenizeSettings(tokenizer="rq-kmeans", options={"codebook_size": 8, "n_codes": 3, "pca": 6})
+
+
+def embeddings(n_items: int = 120, seed: int = 0) -> ItemEmbeddings:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(30, 8))[rng.integers(0, 30, n_items)] + 0.05 * rng.normal(size=(n_items, 8))
+    vectors[1] = vectors[0]
+    missing = np.zeros(n_items, dtype=bool)
+    return ItemEmbeddings([f"i{item}" for item in range(n_items)], vectors.astype(np.float32), missing, fingerprint="f")
+
+
+class Notes(SilentProgress):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def test_every_item_gets_an_id_of_its_own() -> None:
+    result = tokenize(embeddings(), SETTINGS)
+    assert result.report["collisions_before"] > 0
+    assert result.report["unique_ids"] == result.ids.n_unique == 120
+    assert result.report["collisions_after"] == 0
+    assert result.report["identical_vectors"] == 2
+
+
+def test_what_is_written_comes_back_and_is_not_made_twice(tmp_path: Path) -> None:
+    first = tokenize(embeddings(), SETTINGS, out=tmp_path / "ids")
+    names = {file.name for file in (tmp_path / "ids").iterdir()}
+    assert {"codes.parquet", "tokenizer.safetensors", "tokenizer.json", "report.json", "report.html"} <= names
+    assert [path.name for path in tmp_path.iterdir()] == ["ids"]
+    notes = Notes()
+    again = tokenize(embeddings(), SETTINGS, notes, out=tmp_path / "ids")
+    assert notes.lines and "already there" in notes.lines[0]
+    assert again.ids.codes.tolist() == first.ids.codes.tolist()
+    other = SETTINGS.model_copy(update={"collisions": "keep"})
+    assert tokenize(embeddings(), other, out=tmp_path / "ids").report["collisions_after"] > 0
+
+
+@pytest.mark.parametrize("policy", ["unique", "extra-code", "sinkhorn"])
+def test_new_items_get_free_ids_and_old_ones_stay(tmp_path: Path, policy: str) -> None:
+    settings = SETTINGS.model_copy(update={"collisions": policy})
+    old = tokenize(embeddings(), settings, out=tmp_path / "ids")
+    before = (tmp_path / "ids" / "codes.parquet").read_bytes()
+    vectors = np.concatenate([embeddings().vectors[:40], embeddings(seed=5).vectors[:40]])
+    more = encode_new(tmp_path / "ids", vectors, [f"n{item}" for item in range(80)])
+    assert more.ids.codes[:120].tobytes() == old.ids.codes.tobytes()
+    assert (tmp_path / "ids" / "codes.parquet").read_bytes() == before
+    old_ids = {tuple(row) for row in old.ids.codes.tolist()}
+    new_ids = [tuple(row) for row in more.ids.codes[120:].tolist()]
+    assert len(set(new_ids)) == 80 and not old_ids & set(new_ids)
+
+
+def test_new_items_that_are_not_new_or_do_not_fit_are_refused() -> None:
+    result = tokenize(embeddings(), SETTINGS)
+    with pytest.raises(InputError, match="'i3' already has an ID"):
+        encode_new(result, embeddings().vectors[:1], ["i3"])
+    with pytest.raises(InputError, match="given twice"):
+        encode_new(result, embeddings().vectors[:2], ["x", "x"])
+    with pytest.raises(InputError, match="one vector per item"):
+        encode_new(result, embeddings().vectors[:2], ["x"])
+    with pytest.raises(InputError, match="fitted on 8"):
+        encode_new(result, np.ones((1, 5), np.float32), ["x"])
+    many = np.random.default_rng(0).normal(size=(400, 8)).astype(np.float32)
+    with pytest.raises(InputError, match="520 items need an ID each"):
+        encode_new(result, many, [f"n{item}" for item in range(400)])
+
+
+def test_more_items_than_ids_are_refused_before_training() -> None:
+    settings = TokenizeSettings(tokenizer="multi-head-vqvae", options={"codebook_size": 4, "n_codes": 3})
+    with pytest.raises(InputError, match="n_codes=4 with codebook_size=4, or n_codes=3 with codebook_size=5"):
+        tokenize(embeddings(), settings)
+
+
+def test_identical_vectors_are_parted() -> None:
+    same = ItemEmbeddings([str(item) for item in range(50)], np.ones((50, 4), np.float32), np.zeros(50, bool))
+    result = tokenize(same, SETTINGS)
+    assert result.report["unique_ids"] == 50 and result.report["identical_vectors"] == 50
+
+
+def test_unknown_names_are_said_in_words() -> None:
+    with pytest.raises(SettingsError, match="did you mean rq-kmeans"):
+        tokenize(embeddings(), TokenizeSettings(tokenizer="rq-kmean"))
+    with pytest.raises(SettingsError, match="collisions"):
+        TokenizeSettings.parse({"collisions": "uniqe"}, owner="tokenize")
+    with pytest.raises(SettingsError, match="did you mean n_codes"):
+        tokenize(embeddings(), TokenizeSettings(tokenizer="opq", options={"n_code": 3}))
+
+
+def test_the_space_of_the_embeddings_is_kept(tmp_path: Path) -> None:
+    tokenize(embeddings(), SETTINGS, out=tmp_path / "ids")
+    space = TokenizedItems.load(tmp_path / "ids").space
+    assert space is not None and space.width == 8
