@@ -127,11 +127,30 @@ def test_new_items_that_cannot_be_read_are_refused(letters):
     strict = embed_catalog(Catalog(CATALOG.frame[[0, 1]]), EmbeddingSettings(missing="error"))
     with pytest.raises(InputError, match="1 of 1 items have no text, first 'n'"):
         embed_new(silent, strict)
-    with pytest.raises(InputError, match="none of the text fields title"):
+    with pytest.raises(InputError, match="at least one of the text fields title"):
         embed_new(silent.rename({"title": "name"}), strict)
     given = embed_catalog(CATALOG, given=GivenVectors(np.eye(6, dtype=np.float32), "mine"))
     with pytest.raises(InputError, match="were given, not made from text"):
         embed_new(silent, given)
+
+
+def test_new_items_are_read_in_the_old_order_of_fields(letters):
+    old = pl.DataFrame({"item_id": ["1"], "title": ["a"], "brand": ["b"], "tags": [["c"]]})
+    embeddings = embed_catalog(Catalog(old))
+    letters.append(LettersEncoder())
+    embed_new(old.select("tags", "brand", "title", "item_id"), embeddings)
+    embed_new(old.with_columns(brand=None), embeddings)
+    assert letters[-1].read == ["a. b. c", "a. c"]
+
+
+def test_names_that_lead_nowhere_leave_nothing_behind(tmp_path):
+    with pytest.raises(SettingsError, match="hand them over with --vectors FILE"):
+        embed_catalog(CATALOG, EmbeddingSettings(encoder="given"), out=tmp_path / "emb")
+    with pytest.raises(SettingsError, match="Did you mean minilm"):
+        embed_catalog(CATALOG, EmbeddingSettings(encoder="minilmm"), out=tmp_path / "emb")
+    with pytest.raises(InputError, match="the catalogue has no items"):
+        embed_catalog(Catalog(CATALOG.frame.head(0)), out=tmp_path / "emb")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tfidf_embeds_new_items_after_loading(tmp_path):

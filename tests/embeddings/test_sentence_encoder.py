@@ -14,10 +14,10 @@ TEXTS = [" ".join(RANDOM.choice(WORDS, size)) for size in (3, 17, 1, 9, 40, 2, 5
 
 @pytest.fixture(scope="module")
 def tiny_model(tmp_path_factory):
-    """One random BERT layer, saved as any sentence-transformers model is."""
+    """One random BERT layer with a dense one above the mean, as Sentence-T5 has, saved the usual way."""
     import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     torch.manual_seed(0)
@@ -28,7 +28,7 @@ def tiny_model(tmp_path_factory):
     BertModel(config).save_pretrained(folder / "bert")
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder / "bert")
     layers = Transformer(str(folder / "bert"), max_seq_length=64)
-    SentenceTransformer(modules=[layers, Pooling(16)], device="cpu").save(str(folder / "tiny"))
+    SentenceTransformer(modules=[layers, Pooling(16), Dense(16, 8)], device="cpu").save(str(folder / "tiny"))
     return folder / "tiny"
 
 
@@ -66,8 +66,19 @@ def test_weights_other_than_safetensors_are_refused(tiny_model, tmp_path):
 
     shutil.copytree(tiny_model, tmp_path / "pickled")
     (tmp_path / "pickled" / "model.safetensors").rename(tmp_path / "pickled" / "pytorch_model.bin")
-    with pytest.raises(SettingsError, match="cannot be loaded as a sentence-transformers model"):
-        SentenceEncoder(tmp_path / "pickled", SentenceOptions()).encode(["red"])
+    with pytest.raises(SettingsError, match=r"pytorch_model\.bin: a pickle may hold code"):
+        SentenceEncoder(tmp_path / "pickled", SentenceOptions())
+
+
+def test_a_model_that_cannot_be_loaded_is_named(tiny_model, tmp_path):
+    import shutil
+
+    shutil.copytree(tiny_model, tmp_path / "broken")
+    (tmp_path / "broken" / "model.safetensors").unlink()
+    with pytest.raises(SettingsError, match="broken: the model cannot be loaded: "):
+        SentenceEncoder(tmp_path / "broken", SentenceOptions()).encode(["red"])
+    with pytest.raises(SettingsError, match="tiny: the model cannot be loaded: "):
+        SentenceEncoder(tiny_model, SentenceOptions(device="abacus")).encode(["red"])
 
 
 def test_a_changed_local_model_is_another_encoder(tiny_model, tmp_path):

@@ -34,8 +34,8 @@ def embed(
     from sidrec.data.dataset import Dataset
     from sidrec.embeddings.embed import embed_catalog
 
-    options = {"encoder": encoder, "fields": fields.split(",") if fields else None, "pca": pca, "vectors": vectors}
-    options = {**options, "whiten": whiten or None}
+    named = [name.strip() for name in fields.split(",")] if fields else None
+    options = {"encoder": encoder, "fields": named, "pca": pca, "whiten": whiten or None, "vectors": vectors}
     settings = _settings({name: value for name, value in options.items() if value is not None}, set_ or [], from_model)
     given = None if from_model is None else _model_vectors(from_model)
     start = time.monotonic()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Self
 
@@ -18,7 +18,9 @@ from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
 from sidrec.data.catalog import Catalog
+from sidrec.data.schema import ITEM_ID
 from sidrec.embeddings.assemble import assemble
+from sidrec.embeddings.base import Encoder
 from sidrec.embeddings.embedding_space import EmbeddingSpace
 from sidrec.embeddings.encoders import GIVEN, find_encoder, identity_of
 from sidrec.embeddings.given_vectors import GivenVectors, read_vectors
@@ -67,26 +69,30 @@ class EmbeddingSettings(Settings):
 
 @dataclass(frozen=True)
 class _Job:
-    """One run, not yet begun: `raw(directory, progress)` makes the raw vectors."""
+    """One run, not yet begun: texts to be encoded, or vectors that are there already."""
 
-    catalog: Catalog
+    item_ids: list[str]
     settings: EmbeddingSettings
     made_from: dict[str, str]
     source: str
-    raw: Callable[[Path | None, Progress], RawVectors]
+    texts: list[str] = field(default_factory=list)
+    vectors: NDArray[np.float32] | None = None
 
     @property
     def origin(self) -> Origin:
         return Origin("embeddings", self.settings.model_dump(mode="json", exclude=_HOW_TO_RUN), self.made_from)
 
-    def run(self, work: Path | None, blocks: Path | None, progress: Progress) -> ItemEmbeddings:
-        """Vectors in memory, or in `work` with unfinished blocks in `blocks`."""
-        raw = self.raw(blocks, progress)
+    def encoder(self) -> Encoder | None:
+        return find_encoder(self.settings.encoder, _options(self.settings)) if self.vectors is None else None
+
+    def run(self, encoder: Encoder | None, progress: Progress, work: Path | None = None) -> ItemEmbeddings:
+        """Vectors in memory, or in `work`."""
+        raw = self._raw(encoder, progress, work)
         if len(raw.row_of) > 1 and raw.all_equal():
             progress.note("all item vectors are identical: nothing can tell the items apart; check the item text")
         projection = self._projection(raw, progress)
         return ItemEmbeddings(
-            item_ids=self.catalog.item_ids.to_list(),
+            item_ids=self.item_ids,
             vectors=assemble(raw, projection, self.settings.missing, work),
             missing_text=raw.row_of < 0,
             source=self.source,
@@ -95,6 +101,18 @@ class _Job:
             settings=dict(self.origin.settings),
             state=raw.state,
         )
+
+    def _raw(self, encoder: Encoder | None, progress: Progress, work: Path | None) -> RawVectors:
+        if encoder is None:
+            assert self.vectors is not None
+            return raw_from_array(self.vectors)
+        n_silent = sum(not text for text in self.texts)
+        if n_silent:
+            gets = "zeros" if self.settings.missing == "zero" else "the mean vector of the others"
+            progress.note(f"{n_silent} of {len(self.texts)} items have no text: they get {gets}")
+        # blocks lie beside the work directory, so that a kill while the result is sealed loses none
+        blocks = None if work is None else work.with_name(work.name + "-blocks")
+        return raw_from_texts(self.item_ids, self.texts, encoder, blocks, progress)
 
     def _projection(self, raw: RawVectors, progress: Progress) -> Projection | None:
         if self.settings.pca is None:
@@ -118,17 +136,15 @@ def embed_catalog(
     `given` hands over ready vectors, for example those of a trained model, in place of `settings.vectors`.
     """
     settings, progress = settings or EmbeddingSettings(), progress or SilentProgress()
-    if given is None and settings.vectors is not None:
-        given = read_vectors(settings.vectors)
-    job = _text_job(catalog, settings) if given is None else _given_job(catalog, settings, given)
+    job = _job(catalog, settings, given)
     if out is None:
-        return job.run(None, None, progress)
+        return job.run(job.encoder(), progress)
     if finished(out, job.origin):
         progress.note(f"skipped: {out} already holds these embeddings")
         return ItemEmbeddings.load(out)
+    encoder = job.encoder()  # before anything is written: a name that leads nowhere leaves nothing behind
     with write(out, job.origin, resumable=True) as work:
-        # beside the work directory, so that a kill while the result is sealed loses no block
-        job.run(work, work.with_name(work.name + "-blocks"), progress).write_facts(work)
+        job.run(encoder, progress, work).write_facts(work)
     return ItemEmbeddings.load(out)
 
 
@@ -137,14 +153,11 @@ def embed_new(
 ) -> NDArray[np.float32]:
     """Vectors of new items, made exactly as the old ones were: same fields, encoder, projection and policy."""
     space = space.space() if isinstance(space, ItemEmbeddings) else space
-    catalog = items if isinstance(items, Catalog) else Catalog(items)
     settings = EmbeddingSettings.parse(space.settings, owner="embeddings")
     if settings.encoder == GIVEN:
         raise InputError("these item vectors were given, not made from text; give the new items' vectors as well.")
-    have = [name for name in settings.fields or () if name in catalog.frame.columns]
-    if not have:
-        raise InputError(f"the new items have none of the text fields {', '.join(settings.fields or ())}.")
-    texts = item_texts(catalog, have)
+    catalog = _same_fields(items.frame if isinstance(items, Catalog) else items, settings.fields or ())
+    texts = item_texts(catalog)
     silent = np.array([not text for text in texts], dtype=bool)
     _refuse_missing(settings, catalog.item_ids.to_list(), texts)
     vectors = np.tile(space.missing_vector, (len(texts), 1))
@@ -157,6 +170,28 @@ def embed_new(
     return vectors
 
 
+def _same_fields(frame: pl.DataFrame, fields: Sequence[str]) -> Catalog:
+    """The fields the old items were read by, in the same order; a column without a single value has no type yet."""
+    have = [name for name in fields if name in frame.columns]
+    if not have or ITEM_ID not in frame.columns:
+        raise InputError(
+            f"new items need the column {ITEM_ID} and at least one of the text fields {', '.join(fields)}."
+        )
+    return Catalog(frame.select(ITEM_ID, *have).with_columns(pl.col(pl.Null).cast(pl.String)))
+
+
+def _job(catalog: Catalog, settings: EmbeddingSettings, given: GivenVectors | None) -> _Job:
+    if not len(catalog):
+        raise InputError("the catalogue has no items, so there is nothing to embed.")
+    if given is None and settings.vectors is not None:
+        given = read_vectors(settings.vectors)
+    if given is not None:
+        return _given_job(catalog, settings, given)
+    if settings.encoder == GIVEN:
+        find_encoder(GIVEN)  # says where the vectors have to come from
+    return _text_job(catalog, settings)
+
+
 def _text_job(catalog: Catalog, settings: EmbeddingSettings) -> _Job:
     """The fields are settled here and saved, so that new items are read by the same ones."""
     fields = text_fields(catalog, settings.fields)
@@ -166,23 +201,15 @@ def _text_job(catalog: Catalog, settings: EmbeddingSettings) -> _Job:
     _refuse_missing(settings, ids, texts)
     if not any(texts):
         raise InputError(f"none of the {len(ids)} items has text in {', '.join(fields)}; name other fields or vectors.")
-
-    def raw(directory: Path | None, progress: Progress) -> RawVectors:
-        n_silent = sum(not text for text in texts)
-        if n_silent:
-            gets = "zeros" if settings.missing == "zero" else "the mean vector of the others"
-            progress.note(f"{n_silent} of {len(texts)} items have no text: they get {gets}")
-        return raw_from_texts(ids, texts, find_encoder(settings.encoder, _options(settings)), directory, progress)
-
     made_from = {"items": _digest([*ids, *texts]), "encoder": identity_of(settings.encoder)}
-    return _Job(catalog, settings, made_from, settings.encoder, raw)
+    return _Job(ids, settings, made_from, settings.encoder, texts=texts)
 
 
 def _given_job(catalog: Catalog, settings: EmbeddingSettings, given: GivenVectors) -> _Job:
     settings = settings.model_copy(update={"encoder": GIVEN})
-    vectors = given.in_catalogue_order(catalog)
-    made_from = {"items": _digest(catalog.item_ids.to_list()), "vectors": hashlib.sha256(vectors.tobytes()).hexdigest()}
-    return _Job(catalog, settings, made_from, given.source, lambda _directory, _progress: raw_from_array(vectors))
+    ids, vectors = catalog.item_ids.to_list(), given.in_catalogue_order(catalog)
+    made_from = {"items": _digest(ids), "vectors": hashlib.sha256(vectors.tobytes()).hexdigest()}
+    return _Job(ids, settings, made_from, given.source, vectors=vectors)
 
 
 def _refuse_missing(settings: EmbeddingSettings, item_ids: Sequence[str], texts: Sequence[str]) -> None:

@@ -51,6 +51,11 @@ class SentenceEncoder(Encoder):
         self._directory, self._options = Path(directory), options
         if not (self._directory / "modules.json").is_file() and not (self._directory / "config.json").is_file():
             raise SettingsError(f"{directory}: holds no sentence-transformers model (no modules.json or config.json).")
+        for weights in self._directory.rglob("*.bin"):
+            if not any(weights.parent.glob("*.safetensors")):
+                raise SettingsError(
+                    f"{weights}: a pickle may hold code, so only safetensors weights are read; convert it."
+                )
 
     @cached_property
     def width(self) -> int:
@@ -97,7 +102,7 @@ def download(name: str) -> Path:
     except (HFValidationError, RepositoryNotFoundError):
         raise SettingsError(f"encoder {name!r} is neither a local directory nor a model of the hub.") from None
     except (OSError, ValueError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
+        reason = _first_line(error)
         raise SettingsError(
             f"encoder {name!r} is not on this machine and the Hugging Face hub cannot be reached ({reason}); "
             "fetch it once where there is a network, or give the path of a local copy."
@@ -114,6 +119,9 @@ def _load(directory: Path, device: str | None) -> Any:
         return SentenceTransformer(
             str(directory), device=device, local_files_only=True, model_kwargs={"use_safetensors": True}
         )
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise SettingsError(f"{directory}: cannot be loaded as a sentence-transformers model: {reason}") from error
+    except (OSError, ValueError, RuntimeError, AssertionError) as error:
+        raise SettingsError(f"{directory}: the model cannot be loaded: {_first_line(error)}.") from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
