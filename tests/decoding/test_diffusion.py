@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -149,6 +150,38 @@ def test_step_one_is_asked_once_per_user():
 
     search(predict, 2, SearchPlan(n_codes=3, n_steps=3, beam_size=5, k=5))
     assert asked == [(2, 1, 3), (2, 3, 3), (2, 5, 3)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    sharpness=st.sampled_from([2, 4, 6]),
+    grain=st.sampled_from([64, 2]),
+    lazy_block=st.integers(1, 4),
+    n_steps=st.integers(2, 4),
+    k=st.integers(1, 4),
+)
+def test_lazy_expansion_stops_only_when_the_rest_cannot_matter(seed, sharpness, grain, lazy_block, n_steps, k):
+    predict = as_predict(hashed_table(4, 6, seed, grain, sharpness), [0])
+    plan = SearchPlan(n_codes=4, n_steps=n_steps, beam_size=10, k=k)
+    eager = search(predict, 1, plan)
+    lazy = search(predict, 1, replace(plan, lazy_block=lazy_block))
+    assert ranked(lazy) == ranked(eager)
+
+
+def test_a_second_parent_with_a_surer_child_is_asked():
+    """By hand: 0.40 * 0.80 < 0.35 * 0.98, so the first parent's child must not end the search."""
+    after = {
+        -1: [[0.40, 0.35, 0.25], [0.34, 0.33, 0.33]],
+        0: [[1, 0, 0], [0.80, 0.10, 0.10]],
+        1: [[1, 0, 0], [0.01, 0.01, 0.98]],
+    }
+
+    def predict(codes: torch.Tensor) -> torch.Tensor:
+        return torch.tensor([[after[beam[0]] for beam in beams] for beams in codes.tolist()]).log()
+
+    result = search(predict, 1, SearchPlan(n_codes=2, n_steps=2, beam_size=2, k=1, lazy_block=1))
+    assert result.codes.tolist() == [[[1, 2]]]
 
 
 def test_lazy_expansion_asks_less_where_the_model_is_sure():

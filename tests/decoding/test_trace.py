@@ -7,9 +7,7 @@ from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.restriction import Catalogue
-from sidrec.decoding.trace import Drawing, draw
 
-TITLES = ["red lamp", "blue lamp", "green chair", "yellow chair"]
 CATALOGUE = Catalogue(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32), (2, 2))
 
 
@@ -33,7 +31,7 @@ def test_every_step_is_recorded():
     assert torch.allclose(first.confidence[0, 0].exp(), torch.tensor([0.8, 0.5]))
     assert first.chosen.tolist() == [[[0]]]
     assert first.after.codes[0].tolist() == [[0, -1], [1, -1]]
-    assert first.fitting.tolist() == [[2, 1]], "the green chair is seen"
+    assert first.fitting.tolist() == [[2, 1]], "item 2 is seen"
     assert second.before is first.after
     assert second.confidence[0, :, 0].tolist() == [float("-inf")] * 2, "slot 1 is filled already"
     assert second.after.codes[0].tolist() == result.codes[0].tolist() == [[0, 1], [0, 0], [1, 0]]
@@ -44,24 +42,3 @@ def test_tracing_changes_nothing():
     plain = search(predict, 1, SearchPlan(n_codes=2, n_steps=2, beam_size=3, k=3), constraint)
     assert plain.trace is None
     assert torch.equal(plain.codes, result.codes)
-
-
-def test_a_drawing_can_be_read():
-    result, constraint = traced(seen=[2])
-    assert draw(result.trace, TITLES, constraint, drawing=Drawing(n_beams=2, n_titles=1, title_width=8)) == [
-        "Step 1 of 2",
-        "  1 candidate; how sure the model is of each open slot (* is filled now):",
-        "    [  ?   ?]  slot 1: 80.0 %*  slot 2: 50.0 %",
-        "  2 candidates kept, best first:",
-        "    1. [  0   ?]  80.0 %  2 items fit: red lamp, ...",
-        "    2. [  1   ?]  20.0 %  1 item fits: yello...",
-        "",
-        "Step 2 of 2",
-        "  2 candidates; how sure the model is of each open slot (* is filled now):",
-        "    [  0   ?]  slot 2: 75.0 %*",
-        "    [  1   ?]  slot 2: 25.0 %*",
-        "  3 candidates kept, best first:",
-        "    1. [  0   1]  60.0 %  1 item fits: blue...",
-        "    2. [  0   0]  20.0 %  1 item fits: red lamp",
-        "    and 1 more",
-    ]

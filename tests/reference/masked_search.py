@@ -17,7 +17,7 @@ Ranked = list[tuple[float, Codes]]
 MASK = -1
 
 
-def hashed_table(n_codes: int, codebook_size: int, seed: int, grain: int = 64) -> Table:
+def hashed_table(n_codes: int, codebook_size: int, seed: int, grain: int = 64, sharpness: float = 1) -> Table:
     """Different predictions for every partly filled ID, so that the order matters.
 
     Multiples of 1 / grain: sums are exact in float32, so equal scores are equal in both programs. A coarse grain makes
@@ -27,7 +27,7 @@ def hashed_table(n_codes: int, codebook_size: int, seed: int, grain: int = 64) -
     def table(user: int, codes: Codes) -> np.ndarray:
         digest = hashlib.blake2b(f"{seed} {user} {codes}".encode(), digest_size=8).digest()
         rng = np.random.default_rng(int.from_bytes(digest, "little"))
-        logits = rng.normal(size=(n_codes, codebook_size))
+        logits = sharpness * rng.normal(size=(n_codes, codebook_size))
         log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
         return np.minimum(np.round(log_probs * grain) / grain, 0).astype(np.float32)
 
