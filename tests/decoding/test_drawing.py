@@ -30,11 +30,11 @@ def stories(seen: list[int], n_beams: int = 3, ask=predict, **plan: object):
 
 
 def test_a_drawing_can_be_read():
-    drawing = Drawing(n_beams=2, n_titles=1, title_width=8, bar_width=10, bar="#.")
+    drawing = Drawing(n_beams=2, n_titles=1, title_width=8, bar_width=20, bar="#.")
     assert draw(stories(seen=[2]), drawing) == [
         "Step 1 of 2: slot 1 is surest (80.0 %), so it gets its code now.",
-        "    slot 1  ########..  80.0 %  <- filled now",
-        "    slot 2  #####.....  50.0 %",
+        "    slot 1  ################....  80.0 %  <- filled now",
+        "    slot 2  ##########..........  50.0 %",
         "  2 candidates kept, likeliest first:",
         "    1. [  0   ?]   80.0 %  2 items fit, such as",
         "         - red lamp",
@@ -43,7 +43,7 @@ def test_a_drawing_can_be_read():
         "Step 2 of 2: only slot 2 is left (75.0 % sure).",
         "  The best of 2 candidates, [  0   ?]:",
         "    slot 1  code 0",
-        "    slot 2  ########..  75.0 %  <- filled now",
+        "    slot 2  ###############.....  75.0 %  <- filled now",
         "  3 candidates complete, likeliest first:",
         "    1. [  0   1]   60.0 %  1 item fits: blue...",
         "    2. [  0   0]   20.0 %  1 item fits: red lamp",

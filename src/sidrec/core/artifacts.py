@@ -235,6 +235,7 @@ _COMMANDS = {
     "sids": "sidrec tokenize",
     "model": "sidrec train",
     "evaluation": "sidrec evaluate",
+    "graphs": "sidrec export",
 }
 
 

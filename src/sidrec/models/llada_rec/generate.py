@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sidrec.core.errors import SettingsError
 from sidrec.data.histories import Histories
-from sidrec.decoding.constraint import ItemIndex
 from sidrec.decoding.diffusion import Predict, SearchResult, search
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.restriction import Catalogue, UserConstraint
@@ -20,8 +20,7 @@ from sidrec.decoding.score_items import score_all, score_fitting
 from sidrec.decoding.trace import Trace
 from sidrec.models.base import Candidates, Ranking
 from sidrec.models.llada_rec.config import SearchSettings
-from sidrec.models.llada_rec.network import MaskPredictor
-from sidrec.models.llada_rec.predict import make_predict
+from sidrec.models.llada_rec.predict import CodePredictor, make_predict
 from sidrec.models.llada_rec.samples import tokens_table
 from sidrec.models.rank_report import RankReport
 from sidrec.sids.semantic_ids import SemanticIds
@@ -38,13 +37,14 @@ class Generation:
 
     ranking: Ranking
     trace: Trace
-    index: ItemIndex
+    constraint: UserConstraint
+    """Which items the user may get; knows what still fits a candidate."""
 
 
 class Generator:
     """A network and the catalogue's IDs, ready to generate."""
 
-    def __init__(self, network: MaskPredictor, ids: SemanticIds, max_history: int) -> None:
+    def __init__(self, network: CodePredictor, ids: SemanticIds, max_history: int) -> None:
         self.network, self.ids, self.max_history = network, ids, max_history
         self.catalogue = Catalogue(ids.codes, ids.codebook_sizes)
         self.tokens = tokens_table(ids.vocabulary.tokens_of(ids.codes), Vocabulary.PAD)
@@ -65,7 +65,7 @@ class Generator:
             constraint = self.catalogue.constraint(part, candidates.allowed, candidates.exclude_seen)
             result = self._search(part, k, settings, constraint)
             items[rows], scores[rows] = ranked_items(self.catalogue.index, result, k, constraint)
-            codes[rows] = result.codes.numpy()
+            codes[rows, : result.codes.shape[1]] = result.codes.numpy()
             unknown = (self.catalogue.index.find(result.codes) < 0) & result.found
             invalid[rows] = unknown.sum(1).numpy()
         generated = (codes[..., 0] >= 0).sum(1)
@@ -74,12 +74,14 @@ class Generator:
     @torch.inference_mode()
     def explain(self, history: Histories, k: int, candidates: Candidates, settings: SearchSettings) -> Generation:
         """The beam search of one user, traced."""
+        if settings.method != "beam":
+            raise SettingsError(f"search.method is {settings.method}, which has no steps to explain; use beam.")
         constraint = self.catalogue.constraint(history, candidates.allowed, candidates.exclude_seen)
         limits = constraint if settings.only_real_items else None
         result = search(self._predict(history, settings), 1, self._plan(k, settings), limits, trace=True)
         assert result.trace is not None
         ranking = Ranking(*ranked_items(self.catalogue.index, result, k, constraint))
-        return Generation(ranking, result.trace, self.catalogue.index)
+        return Generation(ranking, result.trace, constraint)
 
     def _search(
         self, histories: Histories, k: int, settings: SearchSettings, constraint: UserConstraint
@@ -94,6 +96,8 @@ class Generator:
 
     def _plan(self, k: int, settings: SearchSettings) -> SearchPlan:
         n_codes = self.ids.n_codes
+        # one beam is greedy search, which has one answer (the paper's ablation); other beams are never fewer than k
+        k = 1 if settings.beam_size == 1 else k
         return SearchPlan(
             n_codes=n_codes,
             k=k,

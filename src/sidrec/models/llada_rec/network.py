@@ -106,6 +106,10 @@ class MaskPredictor(nn.Module):
         hidden: Tensor = x.view(*noisy.shape, -1)
         return hidden
 
+    def target_log_probs(self, tokens: Tensor) -> Tensor:
+        """`log_probs` of the last item alone: (rows, n_codes, codebook_size)."""
+        return self.log_probs(self.target_hidden(tokens))
+
     @property
     def _target_rows(self) -> slice:
         return slice(-self.n_codes, None)

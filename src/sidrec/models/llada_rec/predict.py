@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import torch
 from torch import Tensor
 
@@ -12,7 +14,22 @@ ROW_TOKENS = 8192
 """Tokens per forward pass of the repeated-history way: larger temporaries only cost page faults."""
 
 
-def make_predict(network: MaskPredictor, tokens: Tensor, *, frozen_history: bool = False) -> Predict:
+class CodePredictor(Protocol):
+    """What the search needs of a network: a `MaskPredictor`, or its exported graphs run by another engine."""
+
+    @property
+    def history_is_fixed(self) -> bool: ...
+
+    def tokens_of(self, codes: Tensor) -> Tensor: ...
+
+    def cache_history(self, tokens: Tensor) -> tuple[Any, Tensor]: ...
+
+    def cached_log_probs(self, codes: Tensor, history: Any, n_history: int) -> Tensor: ...
+
+    def target_log_probs(self, tokens: Tensor) -> Tensor: ...
+
+
+def make_predict(network: CodePredictor, tokens: Tensor, *, frozen_history: bool = False) -> Predict:
     """The fastest exact way the attention pattern allows; `tokens` (users, items, n_codes) are the histories.
 
     Where the history never sees the target its keys and values are computed once and shared by all beams and steps.
@@ -24,7 +41,7 @@ def make_predict(network: MaskPredictor, tokens: Tensor, *, frozen_history: bool
     return _repeated_history(network, tokens)
 
 
-def _shared_history(network: MaskPredictor, tokens: Tensor) -> Predict:
+def _shared_history(network: CodePredictor, tokens: Tensor) -> Predict:
     history, first = network.cache_history(tokens)
 
     def predict(codes: Tensor) -> Tensor:
@@ -35,7 +52,7 @@ def _shared_history(network: MaskPredictor, tokens: Tensor) -> Predict:
     return predict
 
 
-def _repeated_history(network: MaskPredictor, tokens: Tensor) -> Predict:
+def _repeated_history(network: CodePredictor, tokens: Tensor) -> Predict:
     def predict(codes: Tensor) -> Tensor:
         users, beams, n_codes = codes.shape
         target = network.tokens_of(codes).to(tokens.dtype)
@@ -43,7 +60,7 @@ def _repeated_history(network: MaskPredictor, tokens: Tensor) -> Predict:
         rows = torch.cat([past, target.unsqueeze(2)], 2).flatten(0, 1)  # (users * beams, items + 1, n_codes)
         at_once = max(1, ROW_TOKENS // (rows.shape[1] * n_codes))
         parts = (rows[start : start + at_once] for start in range(0, len(rows), at_once))
-        found = [network.log_probs(network.target_hidden(part)) for part in parts]
+        found = [network.target_log_probs(part) for part in parts]
         return torch.cat(found).view(users, beams, n_codes, -1)
 
     return predict

@@ -59,6 +59,7 @@ class LLaDARec(Recommender):
         self._removed: NDArray[np.bool_] | None = None
         self._catalog_changed = False
         self._generator: Generator | None = None
+        self.engine = "torch"
 
     # ---- learning -------------------------------------------------------------------------------------------------
 
@@ -131,13 +132,36 @@ class LLaDARec(Recommender):
         model.settings = self.settings.model_copy(update={"search": search})
         return model
 
-    def explain(self, history: Sequence[str], k: int = 10, *, exclude_seen: bool = False) -> Generation:
+    def with_engine(self, engine: str, graphs: Path | None = None, progress: Progress | None = None) -> Self:
+        """The same model run by `torch`, `onnx` (ONNX Runtime) or `openvino`: the same results to 1e-4.
+
+        Exported graphs are kept in the directory `graphs` and found there again; without it they are made for now.
+        """
+        from sidrec.models.llada_rec.engines import check_engine
+        from sidrec.models.llada_rec.export import run_by
+
+        check_engine(engine)
+        model, generator = copy.copy(self), copy.copy(self._fitted())
+        assert self.network is not None
+        generator.network = self.network if engine == "torch" else run_by(engine, self.network, graphs, progress)
+        model.engine, model._generator = engine, generator
+        return model
+
+    def explain(
+        self,
+        history: Sequence[str],
+        k: int = 10,
+        *,
+        exclude_seen: bool = False,
+        allow: ItemFilter | None = None,
+        deny: ItemFilter | None = None,
+    ) -> Generation:
         """One generation with everything that happened in it."""
         items = self.catalog.index_of([str(item_id) for item_id in history])
         known = Histories.from_lists([items[items >= 0]])
         if len(known.items) == 0:
             raise InputError("none of the history's items is in the catalogue, so there is no generation to explain.")
-        candidates = self._active(Candidates(None, exclude_seen))
+        candidates = self._active(Candidates(self.allowed_items(allow, deny), exclude_seen))
         return self._fitted().explain(known, k, candidates, self.settings.search)
 
     def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:
@@ -188,7 +212,9 @@ class LLaDARec(Recommender):
         if self._removed is not None:
             self._removed = np.append(self._removed, np.zeros(len(added), bool))
         assert self.network is not None
+        runner = self._fitted().network
         self._ready(self.network)
+        self._fitted().network = runner
         self._catalog_changed = True
         return added
 

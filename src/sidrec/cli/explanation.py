@@ -1,0 +1,65 @@
+"""A generation drawn in the terminal, for somebody who sees one for the first time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sidrec.data.catalog import Catalog
+    from sidrec.decoding.drawing import Drawing
+    from sidrec.models.llada_rec.generate import Generation
+
+N_HISTORY = 5
+STYLES = (("Step ", "bold"), ("<- filled now", "green"), ("    1. [", "cyan"), ("         - ", "dim"))
+
+
+def show(generation: Generation, history: Sequence[str], catalog: Catalog) -> None:
+    """What went in, every step, in colour where a terminal is watching."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from sidrec.decoding.drawing import draw, tell
+
+    stories = tell(generation.trace, catalog.titles, generation.constraint)
+    lines = [*_introduction(generation, history, catalog), *draw(stories, _characters()), ""]
+    terminal = Console(highlight=False)
+    for line in lines:
+        style = next((style for mark, style in STYLES if mark in line), "")
+        terminal.print(Text(line, style=style), soft_wrap=True)
+
+
+def as_dicts(generation: Generation, titles: Sequence[str], n_titles: int = 10) -> list[dict[str, Any]]:
+    """The steps for programs; of the items that fit, the first few titles."""
+    from sidrec.decoding.drawing import tell
+
+    steps = [story.as_dict() for story in tell(generation.trace, titles, generation.constraint)]
+    for step in steps:
+        for candidate in step["best"]:
+            candidate["titles"] = candidate["titles"][:n_titles]
+    return steps
+
+
+def _introduction(generation: Generation, history: Sequence[str], catalog: Catalog) -> list[str]:
+    items = catalog.index_of(history)
+    known = [catalog.titles[item] for item in items[items >= 0]]
+    n_codes = generation.trace.steps[0].before.codes.shape[-1]
+    older = [f"  ({len(known) - N_HISTORY} older ones)"] if len(known) > N_HISTORY else []
+    return [
+        "What the user had, newest last:",
+        *older,
+        *(f"  - {title}" for title in known[-N_HISTORY:]),
+        "",
+        f"Every item has an ID of {n_codes} codes. The next item's ID is guessed slot by slot, the surest slot first;",
+        "codes that lead to no item are never taken, and the likeliest candidates go on together.",
+        "",
+    ]
+
+
+def _characters() -> Drawing:
+    """Plain bars where the output cannot show blocks."""
+    from sidrec.decoding.drawing import Drawing
+
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    return Drawing() if unicode else Drawing(bar="#.")

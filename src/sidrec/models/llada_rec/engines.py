@@ -1,0 +1,92 @@
+"""Who computes a graph: ONNX Runtime or OpenVINO, behind the questions a search asks of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sidrec.core.errors import SettingsError
+from sidrec.models.llada_rec.network import MaskPredictor
+
+EngineName = Literal["torch", "onnx", "openvino"]
+HISTORY, STEP, WHOLE = "history.onnx", "step.onnx", "whole.onnx"
+"""The two graphs of a shared history, and the one of a history that goes along with every beam."""
+Graph = Callable[..., list[Tensor]]
+
+
+def check_engine(name: str) -> None:
+    if name not in get_args(EngineName):
+        raise SettingsError(f"{name!r} is not an engine; choose one of {', '.join(get_args(EngineName))}.")
+
+
+class ExportedNetwork:
+    """Exported graphs in the place of the network: the search sees no difference."""
+
+    def __init__(self, network: MaskPredictor, graphs: Mapping[str, Graph]) -> None:
+        self.tokens_of = network.tokens_of
+        self.history_is_fixed = network.history_is_fixed
+        self._graphs = graphs
+
+    def cache_history(self, tokens: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        """Keys and values of all layers, and the log-probabilities of the first step."""
+        if HISTORY not in self._graphs:
+            raise SettingsError(
+                "search.frozen_history needs the torch engine: this model's history sees the target, so it was "
+                "exported as one graph."
+            )
+        first, keys, values = self._graphs[HISTORY](tokens.long())
+        return (keys, values), first
+
+    def cached_log_probs(self, codes: Tensor, history: tuple[Tensor, Tensor], n_history: int) -> Tensor:  # noqa: ARG002
+        return self._graphs[STEP](codes, *history)[0]
+
+    def target_log_probs(self, tokens: Tensor) -> Tensor:
+        return self._graphs[WHOLE](tokens.long())[0]
+
+
+def open_graph(engine: str, file: Path) -> Graph:
+    """The graph as a function of tensors, with as many threads as torch uses."""
+    return _onnx_runtime(file) if engine == "onnx" else _openvino(file)
+
+
+def _onnx_runtime(file: Path) -> Graph:
+    runtime = needed("onnxruntime", "the onnx engine")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = runtime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    names = [given.name for given in session.get_inputs()]
+
+    def run(*inputs: Tensor) -> list[Tensor]:
+        arrays = {name: np.ascontiguousarray(x.numpy()) for name, x in zip(names, inputs, strict=True)}
+        return [torch.from_numpy(found) for found in session.run(None, arrays)]
+
+    return run
+
+
+def _openvino(file: Path) -> Graph:
+    openvino = needed("openvino", "the openvino engine")
+    # unasked, it may compute in bfloat16 where the processor can
+    options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()}
+    compiled = openvino.Core().compile_model(str(file), "CPU", options)
+
+    def run(*inputs: Tensor) -> list[Tensor]:
+        found = compiled([np.ascontiguousarray(x.numpy()) for x in inputs])
+        return [torch.from_numpy(found[output]) for output in compiled.outputs]
+
+    return run
+
+
+def needed(package: str, purpose: str) -> Any:
+    """An optional package, or one sentence on how to get it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise SettingsError(
+            f"{purpose} needs the package {package}; install it with `pip install 'sidrec[export]'`."
+        ) from None

@@ -1,0 +1,178 @@
+"""A trained network as ONNX graphs.
+
+Where the history never sees the target there are two: the history pass (tokens to keys, values and the first step's
+log-probabilities) and the step (codes, keys and values to log-probabilities). Elsewhere there is one, from the tokens
+of history and target to the target's log-probabilities. Users, beams and history lengths are free.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import Dim
+
+from sidrec.core.artifacts import Origin, finished, open_artifact, write
+from sidrec.core.errors import ArtifactError
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.models.llada_rec.engines import HISTORY, STEP, WHOLE, ExportedNetwork, needed, open_graph
+from sidrec.models.llada_rec.network import MaskPredictor
+from sidrec.nn.transformer import KeysValues
+
+KIND = "graphs"
+WEIGHTS = "weights"
+
+
+class HistoryPass(nn.Module):
+    """Tokens (users, items, n_codes) -> first log-probabilities, keys and values (layers, users, heads, length, d)."""
+
+    def __init__(self, network: MaskPredictor) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        kept, first = self.network.cache_history(tokens)
+        return first, torch.stack([layer.keys for layer in kept]), torch.stack([layer.values for layer in kept])
+
+
+class StepPass(nn.Module):
+    """Codes (users, beams, n_codes), -1 where masked, keys and values -> log-probabilities."""
+
+    def __init__(self, network: MaskPredictor) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, codes: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        kept = [KeysValues(*layer) for layer in zip(keys.unbind(0), values.unbind(0), strict=True)]
+        return self.network.cached_log_probs(codes, kept, keys.shape[-2] // self.network.n_codes)
+
+
+class WholePass(nn.Module):
+    """Tokens of histories and targets (rows, items + 1, n_codes) -> the targets' log-probabilities."""
+
+    def __init__(self, network: MaskPredictor) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.network.target_log_probs(tokens)
+
+
+@dataclass(frozen=True)
+class GraphPlan:
+    """One graph: what is traced, with which example, and which axes (by input) are free."""
+
+    module: nn.Module
+    example: tuple[Tensor, ...]
+    inputs: Mapping[str, tuple[int, ...]]
+    outputs: list[str]
+
+
+def export(network: MaskPredictor, out: Path, progress: Progress | None = None) -> Path:
+    """Write the network's graphs as an artefact; already written ones of the same weights are kept."""
+    progress = progress or SilentProgress()
+    origin = Origin(KIND, settings={"attention": network.attention}, made_from={WEIGHTS: weights_of(network)})
+    if finished(out, origin):
+        progress.note(f"{out}: already exported, skipped.")
+        return out
+    for package in ("onnx", "onnxscript"):
+        needed(package, "the export")
+    plans = _plans(network)
+    with write(out, origin) as directory, progress.task("exporting", total=len(plans)) as task:
+        for name, plan in plans.items():
+            _write_graph(plan, directory / name)
+            task.advance()
+    return out
+
+
+def run_by(
+    engine: str, network: MaskPredictor, graphs: Path | None = None, progress: Progress | None = None
+) -> ExportedNetwork:
+    """The network run by another engine, from graphs that are kept in `graphs`, or made for now."""
+    if graphs is not None:
+        return load_graphs(engine, network, graphs if graphs.exists() else export(network, graphs, progress))
+    with tempfile.TemporaryDirectory() as folder:
+        return load_graphs(engine, network, export(network, Path(folder) / KIND, progress))
+
+
+def load_graphs(engine: str, network: MaskPredictor, path: Path) -> ExportedNetwork:
+    """Exported graphs; those of other weights are refused."""
+    artifact = open_artifact(path, KIND)
+    if artifact.made_from[WEIGHTS] != weights_of(network):
+        raise ArtifactError(f"{path}: these are the graphs of another model; run `sidrec export` on this one.")
+    files = (HISTORY, STEP) if network.history_is_fixed else (WHOLE,)
+    return ExportedNetwork(network, {name: open_graph(engine, artifact.file(name)) for name in files})
+
+
+def weights_of(network: MaskPredictor) -> str:
+    """A fingerprint of everything that decides the graphs."""
+    structure = {
+        "attention": network.attention,
+        "temperature": network.temperature,
+        "codebook_sizes": network.codebook_sizes,
+        "shared_head": network.shared_head,
+        "n_heads": network.transformer.layers()[0].n_heads,
+        "positions": network.positions.kind,
+    }
+    digest = hashlib.sha256(json.dumps(structure, sort_keys=True).encode())
+    for name, tensor in sorted(network.state_dict().items()):
+        digest.update(f"{name} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _plans(network: MaskPredictor) -> dict[str, GraphPlan]:
+    """Examples have two of everything free: with one, the exporter would take it for fixed."""
+    n_items = min(2, network.positions.max_history)
+    tokens = network.offsets.expand(2, n_items, -1).contiguous()
+    if not network.history_is_fixed:
+        rows = torch.cat([tokens, tokens[:, :1]], 1)
+        return {WHOLE: GraphPlan(WholePass(network), (rows,), {"tokens": (0, 1)}, ["log_probs"])}
+    with torch.no_grad():
+        _, keys, values = HistoryPass(network)(tokens)
+    codes = torch.full((2, 3, network.n_codes), -1)
+    free = {"codes": (0, 1), "keys": (1, 3), "values": (1, 3)}
+    return {
+        HISTORY: GraphPlan(HistoryPass(network), (tokens,), {"tokens": (0, 1)}, ["first", "keys", "values"]),
+        STEP: GraphPlan(StepPass(network), (codes, keys, values), free, ["log_probs"]),
+    }
+
+
+def _write_graph(plan: GraphPlan, file: Path) -> None:
+    shapes: dict[str, Any] = {name: dict.fromkeys(axes, Dim.AUTO) for name, axes in plan.inputs.items()}
+    with _quietly(), torch.no_grad():
+        torch.onnx.export(
+            plan.module.eval(),
+            plan.example,
+            str(file),
+            dynamo=True,
+            input_names=list(plan.inputs),
+            output_names=plan.outputs,
+            dynamic_shapes=shapes,
+            external_data=False,
+            verbose=False,
+        )
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """The exporter warns of its own old calls and of a missing torchvision, which nobody here needs."""
+    log = logging.getLogger("torch.onnx._internal.exporter._registration")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)", category=FutureWarning)
+            yield
+    finally:
+        log.setLevel(level)
