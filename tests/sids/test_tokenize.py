@@ -105,3 +105,10 @@ def test_the_space_of_the_embeddings_is_kept(tmp_path: Path) -> None:
     tokenize(embeddings(), SETTINGS, out=tmp_path / "ids")
     space = TokenizedItems.load(tmp_path / "ids").space
     assert space is not None and space.width == 8
+
+
+def test_vectors_that_stay_on_disk_are_taken_as_they_are(tmp_path: Path) -> None:
+    embeddings().save(tmp_path / "emb")
+    settings = SETTINGS.model_copy(update={"options": {"codebook_size": 8, "n_codes": 3, "pca": None}})
+    from_disk = tokenize(ItemEmbeddings.load(tmp_path / "emb"), settings)
+    assert (from_disk.ids.codes == tokenize(embeddings(), settings).ids.codes).all()

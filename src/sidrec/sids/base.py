@@ -153,7 +153,8 @@ class Tokenizer(ABC):
 
 def checked(vectors: Floats, *, allow_empty: bool = False) -> Floats:
     """Float32 rows without NaN or infinity, or an error that names the first bad row."""
-    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    # vectors may be a read-only view of a file, which torch does not take
+    vectors = np.require(vectors, dtype=np.float32, requirements=["C", "W"])
     if vectors.ndim != 2 or vectors.shape[1] == 0 or (len(vectors) == 0 and not allow_empty):
         raise InputError(f"item vectors have shape {vectors.shape}; a row of numbers for each of at least one item.")
     bad = np.flatnonzero(~np.isfinite(vectors.sum(axis=1, dtype=np.float64)))
