@@ -5,7 +5,6 @@ import pytest
 
 from sidrec.core.errors import InputError
 from sidrec.sids.collisions import check_room, place_in_group, resolve, resolve_new
-from sidrec.sids.sinkhorn import even_deal
 
 
 def line_costs(points: list[list[float]], size: int) -> np.ndarray:
@@ -43,13 +42,6 @@ def test_sinkhorn_cannot_part_identical_items() -> None:
     costs = line_costs([[0, 1.1]] * 3, 3)
     codes, _ = resolve(CODES[:2].copy(), (3, 3), "sinkhorn", lambda items: costs[items])
     assert codes[0].tolist() == codes[1].tolist()
-
-
-def test_an_even_deal_gives_rows_and_columns_equal_shares() -> None:
-    deal = even_deal(np.array([[0.0, 1.0], [0.1, 0.2]], np.float32))
-    assert np.allclose(deal.sum(axis=1), 0.5)
-    assert np.allclose(deal.sum(axis=0), 0.5, atol=0.05)
-    assert deal.argmax(axis=1).tolist() == [0, 1]
 
 
 def test_new_items_avoid_old_ids_in_every_policy_but_keep() -> None:

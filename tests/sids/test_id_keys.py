@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from sidrec.sids.id_keys import contains, id_keys
+from sidrec.sids.id_keys import contains, groups, id_keys
 
 
 def test_keys_count_tuples_in_order() -> None:
@@ -25,3 +25,10 @@ def test_contains() -> None:
     known = np.array([2, 5, 9], np.uint64)
     assert contains(known, np.array([[1, 2], [9, 10]], np.uint64)).tolist() == [[False, True], [True, False]]
     assert not contains(known[:0], known).any()
+
+
+def test_groups_stand_in_order_of_the_key() -> None:
+    keys = np.array([7, 3, 7, 9, 3], np.uint64)
+    assert [rows.tolist() for rows in groups(keys)] == [[1, 4], [0, 2], [3]]
+    assert [rows.tolist() for rows in groups(keys, at_least=2)] == [[1, 4], [0, 2]]
+    assert groups(keys[:0]) == []

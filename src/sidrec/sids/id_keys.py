@@ -39,3 +39,12 @@ def contains(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArr
     places = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
     found: NDArray[np.bool_] = sorted_keys[places] == keys
     return found
+
+
+def groups(keys: NDArray[np.uint64], at_least: int = 1) -> list[NDArray[np.int64]]:
+    """Rows with equal keys, ascending, of every key that at least so many rows have; in order of the key."""
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], keys[order][1:] != keys[order][:-1]])) if len(keys) else order
+    counts = np.diff(starts, append=len(keys))
+    wanted = counts >= at_least
+    return [order[start : start + n] for start, n in zip(starts[wanted], counts[wanted], strict=True)]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidrec.sids.cheapest_tuples import by_rising_cost, cheapest_tuples, rank_pattern
-from sidrec.sids.id_keys import contains, id_keys, weights_of
+from sidrec.sids.id_keys import contains, groups, id_keys, weights_of
 
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
@@ -147,10 +147,8 @@ class Parter:
     def place_one_by_one(self, movers: Items, occupied: Keys) -> Codes:
         """For crowds so dense that the sorted lists ran out: movers of one ID go outwards from it in turn."""
         taken, weights = set(occupied.tolist()), weights_of(self.sizes).tolist()
-        own = id_keys(self.codes[movers], self.sizes)
         placed = np.empty((len(movers), len(self.sizes)), np.int32)
-        for key in np.unique(own):
-            crowd = np.flatnonzero(own == key)
+        for crowd in groups(id_keys(self.codes[movers], self.sizes)):
             nearby = by_rising_cost(self.costs_of(movers[crowd[:1]])[0])
             for row in crowd:
                 for candidate in nearby:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sidrec.sids.id_keys import id_keys
+from sidrec.sids.id_keys import groups, id_keys
 from sidrec.sids.parting import Codes, CostsOf
 
 _SHARPNESS = 0.003
@@ -21,7 +21,7 @@ def spread_last_codes(codes: Codes, sizes: tuple[int, ...], costs_of: CostsOf) -
     codes = codes.copy()
     for _ in range(_ROUNDS):
         before = codes.copy()
-        for group in colliding_groups(id_keys(codes, sizes)):
+        for group in groups(id_keys(codes, sizes), at_least=2):
             costs = costs_of(group)[:, -1, : sizes[-1]]
             codes[group, -1] = even_deal(costs).argmax(axis=1)
         if (codes == before).all():
@@ -38,12 +38,3 @@ def even_deal(costs: NDArray[np.float32]) -> NDArray[np.float64]:
         weights /= np.maximum(weights.sum(axis=0, keepdims=True), 1e-300) * weights.shape[1]
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300) * weights.shape[0]
     return weights
-
-
-def colliding_groups(keys: NDArray[np.uint64]) -> list[NDArray[np.int64]]:
-    """Items of each key that more than one item has, ascending."""
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.concatenate([[True], keys[order][1:] != keys[order][:-1]]))
-    counts = np.diff(starts, append=len(keys))
-    shared = counts > 1
-    return [order[start : start + n] for start, n in zip(starts[shared], counts[shared], strict=True)]
