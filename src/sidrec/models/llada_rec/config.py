@@ -35,7 +35,7 @@ class SearchSettings(Settings):
     """How the next item's codes are generated."""
 
     beam_size: int = Field(50, ge=1)
-    """Beams kept after every filled slot (B)."""
+    """Beams kept after every filled slot (B), at least as many as items are asked for; 1 is greedy: one item."""
     n_steps: int | None = Field(None, ge=1)
     """Forward passes per generation (T); None means one per code."""
     order: GenerationOrder = "adaptive"

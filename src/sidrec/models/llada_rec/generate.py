@@ -97,7 +97,7 @@ class Generator:
     def _plan(self, k: int, settings: SearchSettings) -> SearchPlan:
         n_codes = self.ids.n_codes
         # one beam is greedy search, which has one answer (the paper's ablation); other beams are never fewer than k
-        k = 1 if settings.beam_size == 1 else k
+        k = 1 if settings.beam_size == 1 and settings.method == "beam" else k
         return SearchPlan(
             n_codes=n_codes,
             k=k,

@@ -1,0 +1,157 @@
+"""The benchmark runner: a plan in, every cell judged, whatever was finished before kept and whatever fails named."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sidrec.core.artifacts import storage_errors, write_json
+from sidrec.core.errors import StorageError
+from sidrec.core.progress import Progress, ProgressTask, SilentProgress
+from sidrec.pipeline.cells import Cell, Places, cells_of
+from sidrec.pipeline.plan import Plan
+from sidrec.pipeline.records import CellRecord
+from sidrec.pipeline.run_cells import failed_record, finished_record, message_of, prepare_data
+from sidrec.pipeline.tasks import SHARED, Processes, Run, run_all, run_here, tasks_of
+
+
+@dataclass(frozen=True)
+class BenchmarkResult:
+    """The records in the plan's order."""
+
+    out: Path
+    records: list[CellRecord]
+    budget: str
+    seconds: float
+
+    @property
+    def failed(self) -> list[CellRecord]:
+        return [record for record in self.records if record.status == "failed"]
+
+    def as_dict(self) -> dict[str, Any]:
+        counts = {status: sum(r.status == status for r in self.records) for status in ("done", "skipped", "failed")}
+        return {
+            "out": str(self.out),
+            "cells": len(self.records),
+            **counts,
+            "budget": self.budget,
+            "seconds": round(self.seconds, 1),
+            "records": [asdict(record) for record in self.records],
+        }
+
+
+def benchmark(
+    plan: Plan, out: Path, *, processes: int | None = None, progress: Progress | None = None
+) -> BenchmarkResult:
+    """Run every cell of the plan that is not finished; one that fails is recorded and the others go on."""
+    progress, processes = progress or SilentProgress(), processes or plan.processes
+    cells, places, began = cells_of(plan), Places(Path(out).resolve()), time.monotonic()
+    with _alone(places.out), progress.task("benchmark", total=len(cells)) as task:
+        write_json(places.plan, plan.model_dump(mode="json"))
+        board = _Board(len(cells), progress, task)
+        ready = _with_data(plan, cells, places, board)
+        open_cells = _unfinished(plan, ready, places, board)
+        with _runner(plan, places, processes) as run:
+            open_cells = _with_shared(open_cells, places, run, processes, board)
+            for done, message in run_all(tasks_of("model", open_cells), run, processes):
+                _report(done.cells, places, message, board)
+    records = [board.records[cell.name] for cell in cells]
+    return BenchmarkResult(Path(out), records, str(plan.agreed_budget), time.monotonic() - began)
+
+
+class _Board:
+    """One line for every cell that is through."""
+
+    def __init__(self, total: int, progress: Progress, task: ProgressTask) -> None:
+        self._total, self._progress, self._task = total, progress, task
+        self.records: dict[str, CellRecord] = {}
+
+    def put(self, record: CellRecord) -> None:
+        self.records[record.name] = record
+        self._task.advance()
+        self._progress.note(f"[{len(self.records)}/{self._total}] {record.line()}")
+
+    def fail(self, cells: Sequence[Cell], message: str, places: Places) -> None:
+        for cell in cells:
+            record = failed_record(cell, message)
+            record.write(places.record(cell))
+            self.put(record)
+
+
+def _with_data(plan: Plan, cells: list[Cell], places: Places, board: _Board) -> list[Cell]:
+    """Prepare every data set; cells whose data cannot be had are failed."""
+    left = cells
+    for name in plan.datasets:
+        try:
+            prepare_data(plan, name, places, SilentProgress())
+        except Exception as error:
+            board.fail([cell for cell in left if cell.dataset == name], message_of(error), places)
+            left = [cell for cell in left if cell.dataset != name]
+    return left
+
+
+def _unfinished(plan: Plan, cells: list[Cell], places: Places, board: _Board) -> list[Cell]:
+    left = []
+    for cell in cells:
+        record = finished_record(plan, cell, places)
+        if record is None:
+            places.record(cell).unlink(missing_ok=True)
+            left.append(cell)
+        else:
+            board.put(record)
+    return left
+
+
+def _with_shared(cells: list[Cell], places: Places, run: Run, processes: int, board: _Board) -> list[Cell]:
+    """Make the vectors and semantic IDs that models share, before any of them is trained."""
+    for kind in SHARED:
+        broken = set()
+        for task, message in run_all(tasks_of(kind, cells), run, processes):
+            if message:
+                broken |= {cell.name for cell in task.cells}
+                board.fail(task.cells, message, places)
+        cells = [cell for cell in cells if cell.name not in broken]
+    return cells
+
+
+def _report(cells: Sequence[Cell], places: Places, message: str, board: _Board) -> None:
+    """Records are written by whoever judged; what has none died before."""
+    for cell in cells:
+        record = CellRecord.read(places.record(cell))
+        if record is None:
+            board.fail([cell], message or "ended without a result", places)
+        else:
+            board.put(record)
+
+
+@contextmanager
+def _runner(plan: Plan, places: Places, processes: int) -> Iterator[Run]:
+    if processes == 1:
+        yield run_here(plan, places)
+        return
+    run = Processes(places, threads=max(1, (os.cpu_count() or 1) // processes))
+    try:
+        yield run
+    finally:
+        run.stop()
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Two benchmarks in one directory would train over each other."""
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        with (out / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StorageError(
+                    f"{out}: another benchmark is running there; wait for it or choose another --out."
+                ) from None
+            yield

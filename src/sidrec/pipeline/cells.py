@@ -1,0 +1,165 @@
+"""The cells of a plan: one row of one section on one data set with one seed, with everything settled beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidrec.core.artifacts import Origin
+from sidrec.core.errors import SettingsError
+from sidrec.core.settings import Settings, merge
+from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.encoders import GIVEN
+from sidrec.models.base import Recommender
+from sidrec.models.registry import find_model
+from sidrec.pipeline.plan import Plan, Section, Variant, slug
+from sidrec.pipeline.recipes import Recipe, bundled_recipes, read_recipe
+from sidrec.pipeline.scales import fitting, with_tokenizer
+from sidrec.sids.tokenize import TokenizeSettings
+
+SEARCH = "search"
+
+
+@dataclass(frozen=True)
+class SidsRequest:
+    """Semantic IDs that several models share."""
+
+    dataset: str
+    embedding: EmbeddingSettings
+    tokenize: TokenizeSettings
+
+    @property
+    def embedding_name(self) -> str:
+        return _named(f"{self.dataset}-{slug(self.embedding.encoder)}", self.embedding.model_dump(mode="json"))
+
+    @property
+    def name(self) -> str:
+        values = {"embedding": self.embedding_name, **self.tokenize.model_dump(mode="json")}
+        return _named(f"{self.dataset}-{self.tokenize.tokenizer}", values)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`recipe` holds all settings of the model; `search` (where the model has one) is how it is judged."""
+
+    section: str
+    label: str
+    dataset: str
+    seed: int
+    recipe: Recipe
+    search: Mapping[str, Any] | None
+    sids: SidsRequest | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}/{self.dataset}/{slug(self.label)}-seed{self.seed}"
+
+    @property
+    def model_name(self) -> str:
+        """Cells with equal names share one trained model."""
+        return _named(f"{self.dataset}-{self.recipe.key}-seed{self.seed}", {"settings": self.recipe.values})
+
+    @property
+    def judged_name(self) -> str:
+        """Cells with equal names share one evaluation."""
+        return self.model_name if self.search is None else _named(self.model_name, {SEARCH: self.search})
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where everything of a benchmark lies."""
+
+    out: Path
+
+    @property
+    def plan(self) -> Path:
+        return self.out / "plan.json"
+
+    def data(self, dataset: str) -> Path:
+        return self.out / "data" / dataset
+
+    def embeddings(self, request: SidsRequest) -> Path:
+        return self.out / "embeddings" / request.embedding_name
+
+    def sids(self, request: SidsRequest) -> Path:
+        return self.out / "sids" / request.name
+
+    def model(self, cell: Cell) -> Path:
+        return self.out / "models" / cell.model_name
+
+    def evaluation(self, cell: Cell, split: str) -> Path:
+        return self.out / "evaluations" / f"{cell.judged_name}-{split}"
+
+    def record(self, cell: Cell) -> Path:
+        return self.out / "cells" / f"{cell.name}.json"
+
+
+def cells_of(plan: Plan) -> list[Cell]:
+    """Every cell in the plan's order; all wrong names and settings are reported at once, before anything runs."""
+    cells, problems = [], []
+    for section in plan.section:
+        for dataset in plan.datasets:
+            for row in section.rows():
+                try:
+                    cells += [_cell(plan, section, dataset, row, seed) for seed in plan.seeds]
+                except SettingsError as error:
+                    problems += str(error).split("\n")
+    if problems:
+        raise SettingsError("\n".join(dict.fromkeys(problems)))
+    return cells
+
+
+def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -> Cell:
+    where = f"section {section.name}, {row.label}"
+    base = _recipe(plan, dataset, row)
+    cls = _settings_class(row.model, where)
+    over = dict(row.set)
+    judged = over.pop(SEARCH, {}) if SEARCH in cls.model_fields else {}
+    values = merge(base.values, fitting(cls, plan.size.settings))
+    values = merge(merge(values, fitting(cls, plan.settings)), over)
+    values = with_tokenizer(cls, values, plan.size.tokenizer)
+    values = merge(values, plan.agreed_budget.values(cls))
+    if "training" in cls.model_fields:
+        values = merge(values, {"training": {"seed": seed}})
+    settings = cls.parse(values, owner=row.model, where=where)
+    canonical = settings.model_dump(mode="json")
+    search = None
+    if SEARCH in cls.model_fields:
+        tried = cls.parse(merge(canonical, {SEARCH: judged}), owner=row.model, where=where)
+        search = tried.model_dump(mode="json")[SEARCH]
+    recipe = Recipe(row.model, canonical, base.where)
+    return Cell(section.name, row.label, dataset, seed, recipe, search, _sids(dataset, row.model, settings))
+
+
+def _recipe(plan: Plan, dataset: str, row: Variant) -> Recipe:
+    """The named recipe, or the bundled one for this data set and model, or the model's defaults."""
+    if row.recipe is not None:
+        return read_recipe(row.recipe, row.model)
+    bundled = f"{plan.datasets[dataset].recipes or dataset}/{row.model}"
+    return read_recipe(bundled, row.model) if bundled in bundled_recipes() else Recipe(row.model, {}, "defaults")
+
+
+def _settings_class(key: str, where: str) -> type[Settings]:
+    try:
+        return find_model(key).load_class().settings_class
+    except SettingsError as error:
+        raise SettingsError(f"{where}: {error}") from None
+
+
+def _sids(dataset: str, key: str, settings: Settings) -> SidsRequest | None:
+    """Models that embed and tokenize by these two settings can share the result; others make their own."""
+    shares = find_model(key).load_class().use_semantic_ids is not Recommender.use_semantic_ids
+    embedding, tokenize = getattr(settings, "embedding", None), getattr(settings, "tokenize", None)
+    if not (shares and isinstance(embedding, EmbeddingSettings) and isinstance(tokenize, TokenizeSettings)):
+        return None
+    tokenize.build()
+    if embedding.encoder == GIVEN and embedding.vectors is None:
+        return None
+    return SidsRequest(dataset, embedding, tokenize)
+
+
+def _named(words: str, values: Mapping[str, Any]) -> str:
+    """Readable words and a short hash of the values."""
+    return f"{words}-{Origin('name', values).fingerprint[:8]}"

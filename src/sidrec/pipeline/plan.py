@@ -1,0 +1,173 @@
+"""Plans: which models, on which data, with which seeds and budget, asked which questions; a TOML file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sidrec.core.errors import SettingsError
+from sidrec.core.settings import Settings, read_toml
+from sidrec.data.preparation import PrepareSettings
+from sidrec.models.registry import MODELS
+from sidrec.pipeline.budget import Budget
+from sidrec.pipeline.scales import SCALES, Scale, ScaleName
+
+DEMO = "demo"
+
+
+class DataPlan(Settings):
+    """A data set: `demo` (the synthetic shop), a folder or file that `data prepare` reads, or a prepared dataset."""
+
+    source: str
+    recipes: str | None = None
+    """Folder of bundled recipes for this data; default the data set's own name."""
+    published: str | None = None
+    """The data set of published figures that this one is; others are shown as another data set's."""
+    prepare: PrepareSettings = PrepareSettings()
+
+
+class Variant(Settings):
+    """One row of a table."""
+
+    label: str = Field(min_length=1)
+    model: str = "llada-rec"
+    recipe: str | None = None
+    set: Mapping[str, Any] = {}
+    """Settings laid over recipe and scale; those under `search` are used in judging only, so they share a model."""
+    x: float | None = None
+    """Place on the axis, where the section is a curve."""
+
+
+class Section(Settings):
+    """One experiment: its rows are compared with each other, above all with the baseline."""
+
+    name: str = Field(pattern=r"^[a-z0-9-]+$")
+    title: str
+    question: str = ""
+    baseline: str | None = None
+    """Label of the row that all others are compared with; default the first."""
+    axis: str = ""
+    """What `x` of the variants is, where the section is a curve."""
+    models: Literal["all"] | tuple[str, ...] = ()
+    """Registry keys, each a row under its own name; `all` takes every row of the registry."""
+    variants: tuple[Variant, ...] = ()
+    published: str = ""
+    """Section of the published figures; default the section's own name."""
+
+    @model_validator(mode="after")
+    def _rows_are_there(self) -> Self:
+        labels = [slug(row.label) for row in self.rows()]
+        if not labels:
+            raise ValueError("a section needs models or variants")
+        twice = {label for label in labels if labels.count(label) > 1}
+        if twice:
+            raise ValueError(f"two rows are called {min(twice)!r}; give them different labels")
+        if self.baseline is not None and self.baseline not in [row.label for row in self.rows()]:
+            raise ValueError(f"baseline {self.baseline!r} is no row of this section")
+        return self
+
+    def rows(self) -> tuple[Variant, ...]:
+        keys = tuple(row.key for row in MODELS) if self.models == "all" else self.models
+        return tuple(Variant(label=key, model=key) for key in keys) + self.variants
+
+    @property
+    def compared_with(self) -> str:
+        return self.baseline or self.rows()[0].label
+
+
+class Plan(Settings):
+    """A benchmark; `settings` are laid over every model that has them."""
+
+    title: str
+    scale: ScaleName = "small"
+    seeds: tuple[int, ...] = Field((0,), min_length=1)
+    processes: int = Field(1, ge=1)
+    ks: tuple[int, ...] = (1, 5, 10)
+    exclude_seen: bool = False
+    budget: Budget | None = None
+    """Default: the scale's."""
+    settings: Mapping[str, Any] = {}
+    datasets: Mapping[str, DataPlan] = Field(min_length=1)
+    section: tuple[Section, ...] = Field(min_length=1)
+
+    @property
+    def size(self) -> Scale:
+        return SCALES[self.scale]
+
+    @property
+    def agreed_budget(self) -> Budget:
+        return self.budget or self.size.budget
+
+    @model_validator(mode="after")
+    def _names_are_different(self) -> Self:
+        names = [section.name for section in self.section]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ValueError(f"two sections are called {min(twice)!r}")
+        return self
+
+
+def read_plan(path: Path, changes: Mapping[str, Any] | None = None, data: Mapping[str, str] | None = None) -> Plan:
+    """The plan of a file; `changes` replace its values (scale, seeds, ...), `data` its data sets' places.
+
+    Sources are relative to the plan; `include = [FILE, ...]` takes over the sections of other plans.
+    """
+    path = Path(path)
+    values = {**read_toml(path), **(changes or {})}
+    included = [_sections(path.parent / name) for name in _strings(values.pop("include", []), path)]
+    values["section"] = [*values.get("section", []), *(section for group in included for section in group)]
+    values["datasets"] = _datasets(values.get("datasets", {}), dict(data or {}), path)
+    return Plan.parse(values, owner="a plan", where=str(path))
+
+
+def _sections(path: Path) -> list[Any]:
+    found = read_toml(path).get("section", [])
+    return found if isinstance(found, list) else [found]
+
+
+def _strings(names: Any, path: Path) -> list[str]:
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        return names
+    raise SettingsError(f'{path}: include is a list of plan files, for example include = ["lambda.toml"]')
+
+
+def _datasets(given: Any, moved: dict[str, str], path: Path) -> dict[str, Any]:
+    """Every data set with a source that exists, from the file or from `--data`."""
+    if not isinstance(given, Mapping):
+        raise SettingsError(f'{path}: datasets is a table of names, for example [datasets] demo = "demo"')
+    unknown = [name for name in moved if name not in given]
+    if unknown:
+        known = ", ".join(given) or "none"
+        raise SettingsError(f"--data {unknown[0]}: the plan has no such data set; it has: {known}.")
+    found = {}
+    for name, value in given.items():
+        plain = {"source": value} if isinstance(value, str) else dict(value)
+        source = str(plain.get("source", ""))
+        if name in moved:
+            source = moved[name] if moved[name] == DEMO else str(Path(moved[name]).resolve())
+        elif source and source != DEMO:
+            source = str((path.parent / source).resolve())
+        if source and source != DEMO and not Path(source).exists():
+            raise SettingsError(f"{path}: data set {name}: {source} is not there; give --data {name}=PATH.")
+        found[name] = {**plain, "source": source} if source else plain
+    return found
+
+
+def parse_data(options: Sequence[str]) -> dict[str, str]:
+    """`NAME=PATH` options as places of data sets."""
+    found = {}
+    for text in options:
+        name, equals, place = text.partition("=")
+        if not (equals and name and place):
+            raise SettingsError(f"--data {text}: write it as NAME=PATH, for example --data scientific=runs/data")
+        found[name] = place
+    return found
+
+
+def slug(text: str) -> str:
+    """A label as part of a file name."""
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-") or "row"

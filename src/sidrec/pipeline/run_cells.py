@@ -1,0 +1,178 @@
+"""The stages of a cell: prepare, embed, tokenize, train, evaluate; each an artefact that is found when finished."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact, write
+from sidrec.core.errors import SidrecError
+from sidrec.core.progress import Progress
+from sidrec.data.dataset import Dataset, Split
+from sidrec.data.prepare import find_source, prepare
+from sidrec.embeddings.embed import embed_catalog
+from sidrec.embeddings.item_embeddings import ItemEmbeddings
+from sidrec.evaluation.evaluate import PARTS, evaluate
+from sidrec.evaluation.protocol import EvaluationSettings
+from sidrec.evaluation.results import KIND, Evaluation
+from sidrec.models.base import Recommender
+from sidrec.pipeline.cells import Cell, Places, SidsRequest
+from sidrec.pipeline.demo import DemoSize, prepare_shop
+from sidrec.pipeline.plan import DEMO, Plan
+from sidrec.pipeline.records import CellRecord
+from sidrec.pipeline.sample import sample_users
+from sidrec.pipeline.train import train
+from sidrec.sids.tokenize import tokenize
+
+SPLITS: tuple[Split, Split] = ("test", "validation")
+
+
+def prepare_data(plan: Plan, name: str, places: Places, progress: Progress) -> None:
+    """The data set at the plan's scale: made, read, or taken as it is, and sampled down where it is larger."""
+    chosen, path, size = plan.datasets[name], places.data(name), plan.size
+    if chosen.source == DEMO:
+        prepare_shop(path, DemoSize(*size.shop), progress)
+        return
+    source = Path(chosen.source)
+    if not (source / MANIFEST).is_file():
+        whole = places.out / "data" / f"{name}-whole"
+        prepare(find_source(source), whole, chosen.prepare, progress=progress)
+        source = whole
+    made_from = {"dataset": open_artifact(source, "dataset").fingerprint}
+    origin = Origin("dataset", settings={"sampled_users": size.users}, made_from=made_from)
+    if not finished(path, origin):
+        data = Dataset.load(source)
+        (data if size.users is None else sample_users(data, size.users)).save(path, origin)
+
+
+def make_embeddings(request: SidsRequest, places: Places, progress: Progress) -> ItemEmbeddings:
+    """Item vectors that several tokenizers share."""
+    data = Dataset.load(places.data(request.dataset))
+    return embed_catalog(data.catalog, request.embedding, progress, places.embeddings(request))
+
+
+def make_sids(request: SidsRequest, places: Places, progress: Progress) -> None:
+    """Semantic IDs that several models share."""
+    titles = Dataset.load(places.data(request.dataset)).catalog.titles
+    embeddings = make_embeddings(request, places, progress)
+    tokenize(embeddings, request.tokenize, progress, places.sids(request), titles)
+
+
+def run_cells(plan: Plan, cells: Sequence[Cell], places: Places, progress: Progress) -> list[CellRecord]:
+    """Train the one model that these cells share and judge it in each cell's way; one failure spares the others."""
+    first = cells[0]
+    sids = None if first.sids is None else places.sids(first.sids)
+    model = train(places.data(first.dataset), places.model(first), first.recipe, sids=sids, progress=progress).model
+    data = Dataset.load(places.data(first.dataset))
+    records = []
+    for cell in cells:
+        try:
+            record = _judged(plan, cell, model, data, places, progress)
+        except Exception as error:
+            record = failed_record(cell, message_of(error))
+        record.write(places.record(cell))
+        records.append(record)
+    return records
+
+
+def finished_record(plan: Plan, cell: Cell, places: Places) -> CellRecord | None:
+    """The record of a cell whose evaluations are there, of this data, model and protocol."""
+    record = CellRecord.read(places.record(cell))
+    if record is None or record.status == "failed":
+        return None
+    try:
+        if open_artifact(places.data(cell.dataset), "dataset", verify=False).fingerprint != record.data:
+            return None
+        made_from = _made_from(cell, places, record.data, verify=False)
+        for split in SPLITS:
+            found = open_artifact(places.evaluation(cell, split), KIND, verify=False)
+            if found.fingerprint != _origin(plan, cell, split, made_from).fingerprint:
+                return None
+    except SidrecError:
+        return None
+    return replace(record, status="skipped")
+
+
+def _made_from(cell: Cell, places: Places, dataset: str, *, verify: bool = True) -> dict[str, str]:
+    return {"model": open_artifact(places.model(cell), "model", verify=verify).content, "dataset": dataset}
+
+
+def _settings(plan: Plan, split: Split) -> EvaluationSettings:
+    users = plan.size.judged_on_validation if split == "validation" else None
+    return EvaluationSettings(split=split, ks=plan.ks, exclude_seen=plan.exclude_seen, users=users)
+
+
+def _origin(plan: Plan, cell: Cell, split: Split, made_from: dict[str, str]) -> Origin:
+    settings = _settings(plan, split)
+    values = {**settings.model_dump(mode="json", exclude={"chunk"}), "search": cell.search}
+    return Origin(KIND, values, made_from, seed=settings.seed)
+
+
+def _judged(
+    plan: Plan, cell: Cell, model: Recommender, data: Dataset, places: Places, progress: Progress
+) -> CellRecord:
+    with_search: Any = getattr(model, "with_search", None)
+    if cell.search is not None and with_search is not None:
+        model = with_search(cell.search)
+    made_from = _made_from(cell, places, data.fingerprint)
+    found = {}
+    for split in SPLITS:
+        out, origin = places.evaluation(cell, split), _origin(plan, cell, split, made_from)
+        found[split] = _evaluation(model, data, _settings(plan, split), origin, out, progress)
+    return _record(cell, model, data, places, found)
+
+
+def _evaluation(
+    model: Recommender, data: Dataset, settings: EvaluationSettings, origin: Origin, out: Path, progress: Progress
+) -> Evaluation:
+    if finished(out, origin):
+        return Evaluation.load(out)
+    with write(out, origin, resumable=True) as directory:
+        (directory / PARTS).mkdir(exist_ok=True)
+        result = evaluate(model, data, settings, parts=directory / PARTS, progress=progress)
+        result.write_files(directory)
+        shutil.rmtree(directory / PARTS)
+    return result
+
+
+def _record(
+    cell: Cell, model: Recommender, data: Dataset, places: Places, found: dict[Split, Evaluation]
+) -> CellRecord:
+    test = found["test"]
+    deepest = max(test.recall)
+    shown = [name for name in (f"recall@{deepest}", f"ndcg@{deepest}") if name in test.metrics]
+
+    def inside(path: Path) -> str:
+        return path.relative_to(places.out).as_posix()
+
+    return CellRecord(
+        name=cell.name,
+        section=cell.section,
+        label=cell.label,
+        dataset=cell.dataset,
+        seed=cell.seed,
+        status="done",
+        data=data.fingerprint,
+        model=inside(places.model(cell)),
+        sids="" if cell.sids is None else inside(places.sids(cell.sids)),
+        test=inside(places.evaluation(cell, "test")),
+        validation=inside(places.evaluation(cell, "validation")),
+        figures={name: test.metrics[name] for name in shown},
+        training=model.training_summary(),
+        judging_seconds=test.timing.seconds + found["validation"].timing.seconds,
+        users_per_s=test.timing.users_per_s,
+        recipe=cell.recipe.where,
+    )
+
+
+def failed_record(cell: Cell, message: str) -> CellRecord:
+    return CellRecord(cell.name, cell.section, cell.label, cell.dataset, cell.seed, "failed", message=message)
+
+
+def message_of(error: Exception) -> str:
+    """One line; an error that is not a known one says its kind."""
+    words = " ".join(str(error).split()) or "no further words"
+    return words if isinstance(error, SidrecError) else f"{type(error).__name__}: {words}"

@@ -1,0 +1,152 @@
+"""The work of a benchmark in pieces that can be done side by side, here or in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from sidrec.core.progress import SilentProgress
+from sidrec.core.storage import storage_errors
+from sidrec.pipeline.cells import Cell, Places, cells_of
+from sidrec.pipeline.plan import Plan
+from sidrec.pipeline.records import read_plan_file
+from sidrec.pipeline.run_cells import make_embeddings, make_sids, message_of, run_cells
+
+Kind = Literal["embeddings", "sids", "model"]
+SHARED: tuple[Kind, ...] = ("embeddings", "sids")
+"""What models share, in the order in which it is made."""
+Run = Callable[["Task"], str]
+"""Do a task; the words of its failure come back, nothing where it went well."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Vectors or semantic IDs that models share, or a model with all cells that use it."""
+
+    kind: Kind
+    name: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def words(self) -> str:
+        return f"{self.kind}-{self.name}"
+
+
+def tasks_of(kind: Kind, cells: Sequence[Cell]) -> list[Task]:
+    """The different tasks of a kind that these cells need."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(_name(kind, cell), []).append(cell)
+    return [Task(kind, name, tuple(group)) for name, group in groups.items() if name]
+
+
+def _name(kind: Kind, cell: Cell) -> str:
+    if kind == "model":
+        return cell.model_name
+    if cell.sids is None:
+        return ""
+    return cell.sids.embedding_name if kind == "embeddings" else cell.sids.name
+
+
+def perform(plan: Plan, task: Task, places: Places) -> None:
+    """Do it in this process."""
+    progress, request = SilentProgress(), task.cells[0].sids
+    if task.kind == "model":
+        run_cells(plan, task.cells, places, progress)
+    elif request is not None:
+        (make_embeddings if task.kind == "embeddings" else make_sids)(request, places, progress)
+
+
+def run_all(tasks: Sequence[Task], run: Run, processes: int) -> Iterator[tuple[Task, str]]:
+    """Each task with the words of its failure, in the order they end; at most `processes` at a time."""
+    if processes == 1:
+        yield from ((task, run(task)) for task in tasks)
+        return
+    with ThreadPoolExecutor(processes) as pool:
+        waiting = {pool.submit(run, task): task for task in tasks}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def run_here(plan: Plan, places: Places) -> Run:
+    def run(task: Task) -> str:
+        try:
+            perform(plan, task, places)
+        except Exception as error:
+            _keep_log(places, task, traceback.format_exc())
+            return message_of(error)
+        return ""
+
+    return run
+
+
+class Processes:
+    """Runs each task in a process of its own, so that one that dies takes no other with it."""
+
+    def __init__(self, places: Places, threads: int) -> None:
+        self._places = places
+        self._environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
+        self._children: set[subprocess.Popen[str]] = set()
+
+    def __call__(self, task: Task) -> str:
+        words = [sys.executable, "-m", "sidrec.pipeline.tasks", str(self._places.out), task.kind, task.name]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(words, stdin=pipe, stderr=pipe, env=self._environment, text=True) as child:
+            self._children.add(child)
+            assert child.stderr is not None
+            said = child.stderr.read()
+            child.wait()
+            self._children.discard(child)
+        if child.returncode == 0:
+            return ""
+        _keep_log(self._places, task, said)
+        if child.returncode < 0:
+            return f"its process was ended by signal {-child.returncode}; with 9 that is often a lack of memory."
+        return said.strip().split("\n")[-1]
+
+    def stop(self) -> None:
+        for child in list(self._children):
+            child.kill()
+
+
+def _keep_log(places: Places, task: Task, text: str) -> None:
+    folder = places.out / "logs"
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{task.words}.log").write_text(text, encoding="utf-8")
+
+
+def _end_with_parent() -> None:
+    """Nothing is ever sent to standard input: when it closes, whoever started this process is gone."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+def main(out: str, kind: Kind, name: str) -> None:
+    """A process of its own: find the task in the benchmark's plan, do it, and end with its words."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    places = Places(Path(out))
+    plan = Plan.parse(read_plan_file(places.plan), owner="a plan", where=str(places.plan))
+    task = next(task for task in tasks_of(kind, cells_of(plan)) if task.name == name)
+    try:
+        perform(plan, task, places)
+    except Exception as error:
+        traceback.print_exc()
+        raise SystemExit(message_of(error)) from None
+
+
+if __name__ == "__main__":
+    _, directory, chosen, called = sys.argv
+    main(directory, cast(Kind, chosen), called)
