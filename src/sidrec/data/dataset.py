@@ -108,7 +108,7 @@ class Dataset:
         events: dict[str, NDArray[np.int32] | NDArray[np.int64]] = {"item": self.sequences.items}
         if self.timestamps is not None:
             events["timestamp"] = self.timestamps
-        pl.DataFrame(events).write_parquet(directory / EVENTS_FILE)
+        pl.DataFrame(events).write_parquet(directory / EVENTS_FILE, compression="lz4")
         write_json(directory / STATISTICS_FILE, self.statistics().as_dict())
 
     @classmethod

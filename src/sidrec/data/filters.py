@@ -32,7 +32,20 @@ def time_order(interactions: Interactions) -> Interactions:
         key = interactions.users.astype(np.int64) * span + (times - low)
     if (key[1:] >= key[:-1]).all():
         return interactions
-    return interactions.take(np.argsort(key, kind="stable"))
+    return interactions.take(_stable_order(key))
+
+
+def _stable_order(key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A stable argsort by way of numpy's much faster unstable one: only runs of equal keys are put right."""
+    order = np.argsort(key)
+    ordered = key[order]
+    same = ordered[1:] == ordered[:-1]
+    if same.mean() > 0.2:
+        return np.argsort(key, kind="stable")
+    tied = np.flatnonzero(np.concatenate([same, [False]]) | np.concatenate([[False], same]))
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((rows, ordered[tied]))]
+    return order
 
 
 def drop_duplicates(interactions: Interactions, policy: Duplicates) -> Interactions:
@@ -70,13 +83,17 @@ def k_core(interactions: Interactions, k: int) -> Interactions:
     """The largest part in which every user and every item has at least `k` interactions."""
     if k <= 1:
         return interactions
-    users, items = interactions.users, interactions.items
+    # numpy indexes with machine words: widen once instead of in every round
+    users, items = interactions.users.astype(np.intp), interactions.items.astype(np.intp)
+    per_user, per_item = np.bincount(users), np.bincount(items)
     rows: NDArray[np.int64] | None = None
     while True:
-        good = (np.bincount(users) >= k)[users] if len(users) else np.zeros(0, dtype=bool)
-        good &= (np.bincount(items) >= k)[items] if len(items) else good
+        good = (per_user >= k)[users] & (per_item >= k)[items]
         if good.all():
             return interactions if rows is None else interactions.take(rows)
+        gone = ~good
+        per_user -= np.bincount(users[gone], minlength=len(per_user))
+        per_item -= np.bincount(items[gone], minlength=len(per_item))
         rows = np.flatnonzero(good) if rows is None else rows[good]
         users, items = users[good], items[good]
 

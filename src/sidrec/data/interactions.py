@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
 from sidrec.data.batches import Batch, Place
+from sidrec.data.read_ahead import read_ahead
 from sidrec.data.schema import ITEM_ID, RATING, TIMESTAMP, USER_ID
 from sidrec.data.values import Clock, id_strings, ratings, timestamps
 
@@ -60,12 +61,20 @@ class IdCodes:
         # the dictionary lives only as long as some column uses it
         self._anchor = pl.Series([], dtype=self._type)
 
+    def code(self, column: str) -> pl.Expr:
+        """The codes of a column of strings; new strings get the next ones."""
+        return pl.col(column).cast(self._type).to_physical()
+
     def encode(self, ids: pl.Series) -> NDArray[np.int32]:
-        return ids.cast(self._type).to_physical().to_numpy().astype(np.int32, copy=False)
+        return _int32(pl.DataFrame({"id": ids}).select(self.code("id"))["id"])
 
     def ids(self) -> pl.Series:
         """Every id seen, at the place of its code."""
         return self._categories.to_series().cast(pl.String)
+
+
+def _int32(codes: pl.Series) -> NDArray[np.int32]:
+    return codes.to_numpy().astype(np.int32, copy=False)
 
 
 @dataclass
@@ -98,12 +107,16 @@ def collect(batches: Iterator[Batch], source: str) -> Interactions:
     rated: list[NDArray[np.float32]] = []
     places: list[tuple[int, Place]] = []
     rows = 0
-    for batch in batches:
+    for batch in read_ahead(batches):
         frame, place = batch.frame, batch.place
         places.append((rows, place))
         rows += frame.height
-        users.append(user_codes.encode(id_strings(frame[USER_ID], place)))
-        items.append(item_codes.encode(id_strings(frame[ITEM_ID], place)))
+        # one select, so that both columns are coded at the same time
+        coded = pl.DataFrame([id_strings(frame[USER_ID], place), id_strings(frame[ITEM_ID], place)]).select(
+            user_codes.code(USER_ID), item_codes.code(ITEM_ID)
+        )
+        users.append(_int32(coded[USER_ID]))
+        items.append(_int32(coded[ITEM_ID]))
         if TIMESTAMP in frame.columns:
             times.add(frame[TIMESTAMP], place)
         if RATING in frame.columns:

@@ -74,8 +74,8 @@ class Tally:
         return asdict(self)
 
 
-def build_dataset(source: Source, settings: PrepareSettings, fingerprint: str = "") -> tuple[Dataset, Tally]:
-    """Read, clean, filter and split; the fingerprint is the caller's."""
+def build_dataset(source: Source, settings: PrepareSettings) -> tuple[Dataset, Tally]:
+    """Read, clean, filter and split; a fingerprint is the caller's to give."""
     tally = Tally()
     raw = collect(source.interactions(), str(source.files[0]) if source.files else "the data frame")
     tally.rows_read = len(raw)
@@ -86,7 +86,7 @@ def build_dataset(source: Source, settings: PrepareSettings, fingerprint: str = 
         table = read_item_table(source.items(), None if settings.keep_unused_items else raw.item_ids.gather(used))
         core = _known(core, raw, table, settings, tally)
     core = _long_enough(_cut(core, settings, tally), settings, tally)
-    return _dataset(core, table, settings, fingerprint), tally
+    return _dataset(core, table, settings), tally
 
 
 def _cleaned(raw: Interactions, settings: PrepareSettings, tally: Tally) -> Interactions:
@@ -171,7 +171,7 @@ def _long_enough(core: Interactions, settings: PrepareSettings, tally: Tally) ->
     return core.take(~short[core.users])
 
 
-def _dataset(core: Interactions, table: ItemTable | None, settings: PrepareSettings, fingerprint: str) -> Dataset:
+def _dataset(core: Interactions, table: ItemTable | None, settings: PrepareSettings) -> Dataset:
     catalog, item_of = _catalog(core, table, settings)
     present, users = _first_seen(core.users)
     lengths = np.bincount(users, minlength=len(present)).astype(np.int64)
@@ -184,7 +184,6 @@ def _dataset(core: Interactions, table: ItemTable | None, settings: PrepareSetti
         train_ends=ends.train,
         validation_ends=ends.validation,
         timestamps=core.timestamps,
-        fingerprint=fingerprint,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -66,13 +67,16 @@ def prepare(
     progress = progress or SilentProgress()
     out = Path(out)
     watch = _Watch(source.files)
-    origin = _origin(source, settings, columns or {})
-    if finished(out, origin):
-        progress.note(f"{out} is already prepared from the same files and settings; nothing to do.")
-        return _found(out)
-    with progress.task("preparing") as task:
-        dataset, tally = build_dataset(source, settings, origin.fingerprint)
-        task.advance(tally.rows_read)
+    with ThreadPoolExecutor(1) as beside:
+        # hashing the sources and reading them share the time, unless the hash can save the reading
+        hashed = beside.submit(_origin, source, settings, columns or {})
+        if out.exists() and finished(out, hashed.result()):
+            progress.note(f"{out} is already prepared from the same files and settings; nothing to do.")
+            return _found(out)
+        with progress.task("preparing") as task:
+            dataset, tally = build_dataset(source, settings)
+            task.advance(tally.rows_read)
+        origin = hashed.result()
     watch.refuse_changes()
     with write(out, origin) as directory:
         dataset.write_files(directory)

@@ -13,7 +13,7 @@ import zstandard
 
 from sidrec.core.errors import InputError
 
-BLOCK = 1 << 24
+BLOCK = 1 << 22
 _PACKED = (".gz", ".zst")
 _BOM = b"\xef\xbb\xbf"
 
@@ -35,12 +35,14 @@ def chunks(path: Path, *, quoted: bool = False, block: int = BLOCK) -> Iterator[
     """The lines of a file; with `quoted` no cut falls inside a quoted field."""
     carry, line = b"", 1
     for piece in _blocks(path, block):
-        data = carry + piece
-        cut = _cut(data, quoted)
-        carry = data[cut:]
-        if cut:
-            yield _checked(data[:cut], path, line)
-            line += data.count(b"\n", 0, cut)
+        cut = _cut(piece, carry.count(b'"') if quoted else None)
+        if not cut:
+            carry += piece
+            continue
+        data = b"".join((carry, memoryview(piece)[:cut]))
+        carry = piece[cut:]
+        yield _checked(data, path, line)
+        line += data.count(b"\n")
     if carry:
         yield _checked(carry, path, line)
     elif line == 1:
@@ -54,10 +56,10 @@ def first_line(path: Path) -> str:
     return ""
 
 
-def _cut(data: bytes, quoted: bool) -> int:
+def _cut(data: bytes, quotes_before: int | None) -> int:
     """After the last line end outside quotes: there the number of quotes before it is even."""
     end = data.rfind(b"\n") + 1
-    quotes = data.count(b'"', 0, end) if quoted else 0
+    quotes = 0 if quotes_before is None else quotes_before + data.count(b'"', 0, end)
     while end and quotes % 2:
         before = data.rfind(b"\n", 0, end - 1) + 1
         quotes -= data.count(b'"', before, end)

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sidrec.core.errors import InputError
 from sidrec.data.batches import Batch, Place, Source
@@ -91,6 +89,8 @@ def _read(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
 
 
 def _read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
+    import pyarrow as pa
+
     row = 1
     with _parquet(path) as file:
         try:
@@ -103,6 +103,10 @@ def _read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
 
 
 def _parquet(path: Path) -> Any:
+    # a heavy import that other formats do without
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         return pq.ParquetFile(path)
     except FileNotFoundError:

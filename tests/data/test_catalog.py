@@ -1,0 +1,34 @@
+"""The catalogue."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from sidrec.core.errors import InputError
+from sidrec.data.catalog import Catalog
+
+CATALOG = Catalog(
+    pl.DataFrame(
+        {"item_id": ["a", "b", "c"], "title": ["A", None, ""], "tags": [["x", "y"], ["y"], None], "n": [1, 2, 1]}
+    )
+)
+
+
+def test_indices_and_titles() -> None:
+    assert CATALOG.index_of(["c", "zz", "a"]).tolist() == [2, -1, 0]
+    assert CATALOG.titles == ["A", "b", "c"]  # an item without a title shows its id
+    assert Catalog(pl.DataFrame({"item_id": ["q"]})).titles == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "hit"),
+    [("tags", ["x"], [True, False, False]), ("tags", ["y"], [True, True, False]), ("n", ["1"], [True, False, True])],
+)
+def test_matching(column: str, values: list[str], hit: list[bool]) -> None:
+    assert CATALOG.matching(column, values).tolist() == hit
+
+
+def test_matching_names_the_columns_there_are() -> None:
+    with pytest.raises(InputError, match="no column colour; it has: item_id, title, tags, n"):
+        CATALOG.matching("colour", ["red"])

@@ -1,0 +1,62 @@
+"""Parts, cases, counts, and that a saved dataset comes back the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sidrec.core.errors import ArtifactError, InputError
+from sidrec.data.catalog import Catalog
+from sidrec.data.dataset import Dataset
+from sidrec.data.histories import Histories
+
+DATA = Dataset(
+    catalog=Catalog(pl.DataFrame({"item_id": ["a", "b", "c"], "tags": [["日本"], [], None]})),
+    user_ids=pl.Series("user_id", ["u", "v", "w"]),
+    sequences=Histories.from_lists([[0, 1, 2, 0], [2, 1], [1]]),
+    train_ends=np.array([2, 2, 0]),
+    validation_ends=np.array([3, 2, 0]),
+    timestamps=np.arange(7),
+).with_content_fingerprint()
+
+
+def test_parts_by_hand() -> None:
+    assert [row.tolist() for row in DATA.train_sequences()] == [[0, 1], [2, 1], []]
+    assert DATA.train_counts().tolist() == [1, 2, 1]
+    validation, test = DATA.cases("validation"), DATA.cases("test")
+    assert (validation.users.tolist(), validation.targets.tolist()) == ([0], [2])
+    assert (test.users.tolist(), test.targets.tolist()) == ([0], [0])  # w has nothing before its test item
+    assert test.histories[0].tolist() == [0, 1, 2]
+    assert len(test.take(np.array([0]))) == 1
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    loaded = Dataset.load(DATA.save(tmp_path / "data"))
+    assert loaded.with_content_fingerprint().fingerprint == DATA.fingerprint
+    assert loaded.catalog.frame.equals(DATA.catalog.frame)
+    assert loaded.user_ids.to_list() == ["u", "v", "w"]
+    (tmp_path / "data" / "users.parquet").write_bytes(b"x")
+    with pytest.raises(ArtifactError, match=r"users\.parquet"):
+        Dataset.load(tmp_path / "data")
+
+
+def test_a_fingerprint_is_the_content() -> None:
+    assert replace(DATA, fingerprint="other").with_content_fingerprint().fingerprint == DATA.fingerprint
+    changes = (
+        {"train_ends": np.array([1, 2, 0])},
+        {"timestamps": None},
+        {"user_ids": pl.Series("user_id", ["u", "v", "x"])},
+        {"catalog": Catalog(DATA.catalog.frame.with_columns(title=pl.lit("t")))},
+    )
+    for change in changes:
+        assert replace(DATA, **change).with_content_fingerprint().fingerprint != DATA.fingerprint  # type: ignore[arg-type]
+
+
+def test_ids_that_must_exist() -> None:
+    assert DATA.item_index(["c", "a"]).tolist() == [2, 0]
+    with pytest.raises(InputError, match="'zz' is not in the catalogue of 3 items"):
+        DATA.item_index(["zz"])
