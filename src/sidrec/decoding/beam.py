@@ -34,7 +34,10 @@ class Beams:
 
     def take(self, parents: Tensor) -> Beams:
         """The beams (users, n) named by their numbers, with everything that belongs to them."""
-        return Beams(*(pick(part, parents) for part in self._parts()))
+        first = torch.arange(len(parents)).unsqueeze(1) * len(self)
+        rows = (parents + first).view(-1)
+        taken = (part.flatten(0, 1).index_select(0, rows) for part in self._parts())
+        return Beams(*(part.view(*parents.shape, *part.shape[1:]) for part in taken))
 
     def cut(self, start: int, end: int) -> Beams:
         return Beams(*(part[:, start:end] for part in self._parts()))

@@ -52,8 +52,9 @@ def search(
     for step in range(plan.n_steps):
         before = beams
         if trace:
-            chosen, confidence = stepper.predict_and_choose(before, plan.slots_per_step[step])
+            chosen, asked, sure = stepper.predict_and_choose(before, plan.slots_per_step[step])
             beams = stepper.fill(chosen, step)
+            confidence = torch.full(before.codes.shape, NEVER, dtype=sure.dtype).scatter(2, asked, sure)
             fitting = None if constraint is None else constraint.count(beams.codes)
             steps.append(TraceStep(before, confidence, chosen.pending, beams, fitting))
         else:
@@ -80,15 +81,14 @@ class Stepper:
             return self.fill_rest(self._first_slot_lazily(beams, step, count), step)
         return self.fill(self.predict_and_choose(beams, count)[0], step)
 
-    def predict_and_choose(self, beams: Beams, count: int) -> tuple[Beams, Tensor]:
-        """Beams with `count` pending slots, and every slot's confidence (users, beams, M), -inf where not asked."""
-        slots = candidates(self.plan.order, masked_slots(beams.codes), count)  # (users, beams, asked)
+    def predict_and_choose(self, beams: Beams, count: int) -> tuple[Beams, Tensor, Tensor]:
+        """Beams with `count` pending slots; the slots that were asked (users, beams, n), and how sure each was."""
+        slots = candidates(self.plan.order, masked_slots(beams.codes), count)
         log_probs = self._only_valid(pick(self.predict(beams.codes), slots), beams.codes, slots)
         confidence = log_probs.amax(-1)
         places = choose(self.plan.order, confidence, count)
         ready = replace(beams, pending=pick(slots, places), log_probs=pick(log_probs, places))
-        everywhere = torch.full(beams.codes.shape, NEVER, dtype=confidence.dtype)
-        return ready, everywhere.scatter(2, slots, confidence)
+        return ready, slots, confidence
 
     def fill(self, beams: Beams, step: int) -> Beams:
         return self.fill_rest(self._expand(beams, self._width(step, beams)), step)
