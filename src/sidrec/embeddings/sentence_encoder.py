@@ -31,7 +31,7 @@ _NOT_FETCHED = [
 ]
 
 
-# measured: on a processor a small batch stays in its caches, an accelerator wants to be filled
+# large batches were slower on a processor (docs/decisions/0003); an accelerator wants to be filled
 _BATCH_ON_CPU, _BATCH_ELSEWHERE = 16, 128
 
 
