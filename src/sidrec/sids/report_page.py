@@ -22,7 +22,8 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
 table { border-collapse: collapse; margin: .6rem 0; }
 td, th { padding: .25rem .8rem; border-bottom: 1px solid #d5dde5; }
-th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+th { text-align: left; } td.id { white-space: nowrap; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
 code { background: #eef2f6; padding: 0 .3em; } svg { max-width: 100%; height: auto; } p.note { color: #52606d; }
 """
 _COMPARED = (
@@ -83,6 +84,7 @@ def _collisions(report: dict[str, Any]) -> str:
         ("collision rate before (1 - different IDs / items)", report["collision_rate_before"]),
         ("items moved to another ID", report["moved_items"]),
         ("items with the same text (vector) as another", report["identical_vectors"]),
+        ("items without text", report["items_without_text"]),
     ]
     return _table(("", ""), rows)
 
@@ -102,7 +104,7 @@ def _quality(report: dict[str, Any], others: Sequence[dict[str, Any]]) -> str:
     rows = [[each.get(key, "") for key, _ in _COMPARED] for each in (report, *others)]
     note = (
         "<p class='note'>Reconstruction error: squared error of the nearest codes as a share of the variance, in the "
-        "space the tokenizer works in (PCA, whitened) and in the item vectors themselves. Neighbour agreement: share "
+        "space the tokenizer works in (PCA and whitening as set) and in the item vectors themselves. Neighbour agreement: share "
         "of an item's 10 nearest items by vector that are among the 10 with most codes in common "
         f"(by chance {report['neighbour_agreement_by_chance']:.4f}). "
         "Other tokenizers appear where their IDs stand in the same folder and come from the same vectors.</p>"
@@ -116,7 +118,7 @@ def _examples(codes: Codes, titles: Sequence[str]) -> str:
         for item, other in shared_pairs(codes, wanted):
             pair = zip(codes[item], codes[other], strict=True)
             shown = " ".join(f"<b>{mine}</b>" if mine == its else str(mine) for mine, its in pair)
-            cells = f"<td>{shown}</td><td>{_text(titles[item])}</td><td>{_text(titles[other])}</td>"
+            cells = f"<td class='id'>{shown}</td><td>{_text(titles[item])}</td><td>{_text(titles[other])}</td>"
             rows.append(f"<tr><td class='number'>{wanted}</td>{cells}</tr>")
     head = "<tr><th>codes shared</th><th>ID</th><th>item</th><th>shares them with</th></tr>"
     return f"<table>{head}{''.join(rows)}</table>" if rows else "<p>No two items share a code.</p>"

@@ -80,7 +80,8 @@ def _tokenized(
     ids = SemanticIds(codes, sizes, list(embeddings.item_ids))
     figures = health(tokenizer, np.asarray(vectors), nearest, ids)
     seconds = {"fit_seconds": fitted - began, "parting_seconds": parted - fitted, "seconds": parted - began}
-    names = {"tokenizer": tokenizer.key, "collision_policy": policy}
+    without_text = int(np.asarray(embeddings.missing_text).sum())
+    names = {"items_without_text": without_text, "tokenizer": tokenizer.key, "collision_policy": policy}
     report = {**figures, **{name: round(value, 3) for name, value in seconds.items()}, **names}
     return TokenizedItems(ids, tokenizer, policy, report, embeddings.space())
 
