@@ -104,8 +104,8 @@ def _quality(report: dict[str, Any], others: Sequence[dict[str, Any]]) -> str:
     rows = [[each.get(key, "") for key, _ in _COMPARED] for each in (report, *others)]
     note = (
         "<p class='note'>Reconstruction error: squared error of the nearest codes as a share of the variance, in the "
-        "space the tokenizer works in (PCA and whitening as set) and in the item vectors themselves. Neighbour agreement: share "
-        "of an item's 10 nearest items by vector that are among the 10 with most codes in common "
+        "space the tokenizer works in (PCA and whitening as set) and in the item vectors themselves. Neighbour "
+        "agreement: share of an item's 10 nearest items by vector that are among the 10 with most codes in common "
         f"(by chance {report['neighbour_agreement_by_chance']:.4f}). "
         "Other tokenizers appear where their IDs stand in the same folder and come from the same vectors.</p>"
     )
