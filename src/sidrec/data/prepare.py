@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact, write
 from sidrec.core.errors import InputError, SettingsError
-from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.core.storage import sha256_of, write_json
-from sidrec.data.batches import Source
+from sidrec.data.batches import Batch, Source
 from sidrec.data.dataset import Dataset
 from sidrec.data.preparation import PrepareSettings, build_dataset
 from sidrec.data.readers.columns import check_columns
@@ -73,9 +73,9 @@ def prepare(
         if out.exists() and finished(out, hashed.result()):
             progress.note(f"{out} is already prepared from the same files and settings; nothing to do.")
             return _found(out)
-        with progress.task("preparing") as task:
-            dataset, tally = build_dataset(source, settings)
-            task.advance(tally.rows_read)
+        with progress.task("interactions read") as task:
+            counted = replace(source, interactions=lambda: _counted(source.interactions(), task))
+            dataset, tally = build_dataset(counted, settings)
         origin = hashed.result()
     watch.refuse_changes()
     with write(out, origin) as directory:
@@ -121,6 +121,12 @@ def _mixed_source(interactions: Any, items: Any, columns: Mapping[str, str], for
         return replace(found, items=lambda: frame_items(as_polars(items, "items"), columns))
     table_path = None if items is None else Path(items)
     return find_source(Path(interactions), items=table_path, columns=columns, format=format)
+
+
+def _counted(batches: Iterator[Batch], task: ProgressTask) -> Iterator[Batch]:
+    for batch in batches:
+        task.advance(batch.frame.height)
+        yield batch
 
 
 class _Watch:
