@@ -86,16 +86,19 @@ def k_core(interactions: Interactions, k: int) -> Interactions:
     # numpy indexes with machine words: widen once instead of in every round
     users, items = interactions.users.astype(np.intp), interactions.items.astype(np.intp)
     per_user, per_item = np.bincount(users), np.bincount(items)
-    rows: NDArray[np.int64] | None = None
+    rows, alive = np.arange(len(users)), np.ones(len(users), dtype=bool)
     while True:
         good = (per_user >= k)[users] & (per_item >= k)[items]
-        if good.all():
-            return interactions if rows is None else interactions.take(rows)
-        gone = ~good
+        gone = np.flatnonzero(alive & ~good)
+        if not len(gone):
+            return interactions if len(rows) == len(interactions) and good.all() else interactions.take(rows[good])
         per_user -= np.bincount(users[gone], minlength=len(per_user))
         per_item -= np.bincount(items[gone], minlength=len(per_item))
-        rows = np.flatnonzero(good) if rows is None else rows[good]
-        users, items = users[good], items[good]
+        alive = good
+        if 2 * np.count_nonzero(good) < len(good):
+            # moving rows costs more than looking at dead ones, until most are dead
+            rows, users, items = rows[good], users[good], items[good]
+            alive = np.ones(len(rows), dtype=bool)
 
 
 def newest(interactions: Interactions, count: int) -> Interactions:
