@@ -71,7 +71,7 @@ def test_misspelt_settings_are_named(folder: Path) -> None:
     with pytest.raises(SettingsError, match="did you mean k_core"):
         sidrec.read_dataset(folder / "in", kcore=5)
     with pytest.raises(SettingsError, match="not a format we read"):
-        find_source(folder / "in", format="parquet")  # type: ignore[arg-type]
+        find_source(folder / "in", format="parquet")
     with pytest.raises(InputError, match="nothing to read"):
         find_source(None)
     with pytest.raises(InputError, match="give one of them"):

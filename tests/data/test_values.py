@@ -43,6 +43,8 @@ def test_times(column: pl.Series, clock: str, values: list[float]) -> None:
         (pl.Series(["1", None, "2"]), 3),
         (pl.Series([1, None]), 3),
         (pl.Series([1.0, float("nan")]), 3),
+        (pl.Series(["1", "99999999999999999999"]), 3),
+        (pl.Series([0.5, 1e14]), 3),
         (pl.Series([[1], [2]]), 2),
         (pl.Series([True]), 2),
     ],

@@ -17,7 +17,7 @@ def prepare(
     out: Annotated[Path, typer.Option(help="Directory to write.")] = ...,  # type: ignore[assignment]
     interactions: Annotated[Path | None, typer.Option(help="Interactions table, instead of SOURCE.")] = None,
     items: Annotated[Path | None, typer.Option(help="Items table that goes with --interactions.")] = None,
-    format: Annotated[Any, typer.Option(help="Name the format instead of detecting it.")] = None,
+    format: Annotated[str | None, typer.Option(help="Name the format instead of detecting it.")] = None,
     columns: Annotated[str, typer.Option(help="Your column names: user_id=reviewerID,item_id=asin.")] = "",
     k_core: Annotated[int, typer.Option(help="Least interactions per user and item; 0 keeps all.")] = 0,
     split: Annotated[str, typer.Option(help="leave-one-out or global-time.")] = "leave-one-out",

@@ -38,7 +38,7 @@ def find_source(
     items: Path | None = None,
     *,
     columns: Mapping[str, str] | None = None,
-    format: SourceFormat | None = None,
+    format: str | None = None,
 ) -> Source:
     """Either a folder (or file) whose format is detected, or files by name."""
     if source is not None and interactions is not None:
@@ -47,13 +47,15 @@ def find_source(
     if where is None:
         raise InputError("nothing to read: give SOURCE or --interactions FILE (with --items FILE).")
     names = check_columns(columns or {})
-    if format is not None and format not in get_args(SourceFormat):
-        raise SettingsError(f"--format {format}: not a format we read; choose of {', '.join(get_args(SourceFormat))}.")
+    known: dict[str, SourceFormat] = {name: name for name in get_args(SourceFormat)}
+    if format is not None and format not in known:
+        raise SettingsError(f"--format {format}: not a format we read; choose of {', '.join(known)}.")
+    chosen = known[format] if format is not None else None
     if source is not None and source.is_dir():
         if items is not None:
             raise InputError(f"{source}: is a folder, so --items needs --interactions FILE beside it.")
-        return folder_source(source, names, format)
-    return file_source(where, items, names, format)
+        return folder_source(source, names, chosen)
+    return file_source(where, items, names, chosen)
 
 
 def prepare(

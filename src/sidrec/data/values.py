@@ -53,10 +53,11 @@ def timestamps(column: pl.Series, place: Place) -> tuple[Clock, NDArray[np.int64
         return "date", _dates(column, place)
     _refuse_nulls(numbers, column, place)
     values = numbers.to_numpy()
-    if not np.isfinite(values).all():
-        raise _unreadable(int(np.argmin(np.isfinite(values))), column, place)
-    whole_values = np.floor(values)
-    return ("whole", values.astype(np.int64)) if (whole_values == values).all() else ("fraction", values)
+    # times with fractions are stored in millionths, and must still fit
+    readable = np.abs(values) < 2.0**43 if (np.floor(values) != values).any() else np.abs(values) < 2.0**62
+    if not readable.all():
+        raise _unreadable(int(np.argmin(readable)), column, place)
+    return ("whole", values.astype(np.int64)) if (np.floor(values) == values).all() else ("fraction", values)
 
 
 def ratings(column: pl.Series, place: Place) -> NDArray[np.float32]:

@@ -86,5 +86,12 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         list(chunks(tmp_path))
 
 
+def test_a_quote_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidrec.data.readers.chunks._LONGEST", 100)
+    (tmp_path / "a.csv").write_text('a,b\n1,"2\n' + "3,4\n" * 100, encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.csv, row 2 or soon after: a quoted field or a line does not end"):
+        list(chunks(tmp_path / "a.csv", quoted=True, block=8))
+
+
 def test_suffix_below_the_packing() -> None:
     assert [plain_suffix(Path(name)) for name in ("a.csv", "a.JSONL.gz", "a.inter.zst")] == [".csv", ".jsonl", ".inter"]

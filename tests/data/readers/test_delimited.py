@@ -50,6 +50,7 @@ def test_row_numbers_go_on_over_batches(tmp_path: Path, monkeypatch: pytest.Monk
         ("a,b\n1,2\n3,4,5\n", r"a.csv, row 3: has 3 fields, the header has 2"),
         ("a,b,c\n1,2,3\n1,2\n", r"a.csv, row 3: has 2 fields, the header has 3"),
         ('a,b,c\n1,"2,3",\n1,2\n', r"a.csv, row 3: has 2 fields, the header has 3"),
+        ('a,b,c\nu,a"x,1\nu,b,2\nu,c,3\n', r"a.csv, row 2 or one of the 3 rows from there: has a quotation mark"),
         ("\n1,2\n", r"a.csv, row 1: has no column names"),
         ("a,a\n1,2\n", r"the column a appears twice"),
     ],
@@ -57,6 +58,10 @@ def test_row_numbers_go_on_over_batches(tmp_path: Path, monkeypatch: pytest.Monk
 def test_ragged_rows_and_bad_headers(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         rows(write(tmp_path / "a.csv", text))
+
+
+def test_empty_lines_at_the_end_are_nothing(tmp_path: Path) -> None:
+    assert rows(write(tmp_path / "a.csv", "a,b\r\n1,2\r\n\r\n\r\n")) == [("1", "2")]
 
 
 def test_empty_last_fields_are_not_ragged(tmp_path: Path) -> None:

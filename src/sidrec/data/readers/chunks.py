@@ -14,6 +14,7 @@ import zstandard
 from sidrec.core.errors import InputError
 
 BLOCK = 1 << 22
+_LONGEST = 1 << 26
 _PACKED = (".gz", ".zst")
 _BOM = b"\xef\xbb\xbf"
 
@@ -38,6 +39,10 @@ def chunks(path: Path, *, quoted: bool = False, block: int = BLOCK) -> Iterator[
         cut = _cut(piece, carry.count(b'"') if quoted else None)
         if not cut:
             carry += piece
+            if len(carry) > _LONGEST:
+                raise InputError(
+                    f"{path}, row {line} or soon after: a quoted field or a line does not end; check its quotes."
+                )
             continue
         data = b"".join((carry, memoryview(piece)[:cut]))
         carry = piece[cut:]

@@ -64,15 +64,18 @@ def _parsed(
 ) -> pl.DataFrame:
     try:
         frame = pl.read_csv(
-            chunk.data,
+            chunk.data.rstrip(b"\r\n"),
             has_header=False,
             separator=dialect.separator,
             quote_char=dialect.quote,
             schema=dict.fromkeys(names, pl.String),
         )
-    except PolarsError as error:
+    except PolarsError:
         _find_ragged(chunk, len(names), dialect, place)
-        raise InputError(f"{place.at(0)}: cannot be read as a table ({error}); check its quotes.") from None
+        raise InputError(
+            f"{place.at(0)} or one of the {len(chunk.data.splitlines())} rows from there: has a quotation mark inside "
+            "a field that is not quoted; quote the field and double the mark."
+        ) from None
     if _may_be_short(chunk, frame, dialect):
         _find_ragged(chunk, len(names), dialect, place)
     return frame.select(columns) if columns is not None else frame
