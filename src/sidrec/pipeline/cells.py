@@ -19,7 +19,7 @@ from sidrec.pipeline.recipes import Recipe, bundled_recipes, read_recipe
 from sidrec.pipeline.scales import fitting, with_tokenizer
 from sidrec.sids.tokenize import TokenizeSettings
 
-SEARCH = "search"
+SEARCH, TOKENIZE = "search", "tokenize"
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,11 @@ def cells_of(plan: Plan) -> list[Cell]:
 
 def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -> Cell:
     where = f"section {section.name}, {row.label}"
-    base = _recipe(plan, dataset, row)
     cls = _settings_class(row.model, where)
-    over = dict(row.set)
+    base = _recipe(plan, dataset, row)
+    over = merge(section.set, row.set)
     judged = over.pop(SEARCH, {}) if SEARCH in cls.model_fields else {}
-    values = merge(base.values, fitting(cls, plan.size.settings))
-    values = merge(merge(values, fitting(cls, plan.settings)), over)
-    values = with_tokenizer(cls, values, plan.size.tokenizer)
+    values = _base_values(plan, base, cls, over)
     values = merge(values, plan.agreed_budget.values(cls))
     if "training" in cls.model_fields:
         values = merge(values, {"training": {"seed": seed}})
@@ -131,6 +129,22 @@ def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -
         search = tried.model_dump(mode="json")[SEARCH]
     recipe = Recipe(row.model, canonical, base.where)
     return Cell(section.name, row.label, dataset, seed, recipe, search, _sids(dataset, row.model, settings))
+
+
+def _base_values(plan: Plan, recipe: Recipe, cls: type[Settings], over: Mapping[str, Any]) -> dict[str, Any]:
+    """The scale's defaults, the recipe, the scale, the plan and the row, each over the one before.
+
+    A recipe's options are those of its own tokenizer: where a row chooses another, only what that one knows is kept.
+    """
+    values = merge(fitting(cls, plan.size.defaults), recipe.values)
+    options: Mapping[str, Any] = {}
+    if isinstance(values.get(TOKENIZE), Mapping):
+        tokenize = dict(values[TOKENIZE])
+        options = tokenize.pop("options", {})
+        values = {**values, TOKENIZE: tokenize}
+    values = merge(values, fitting(cls, plan.size.settings))
+    values = merge(merge(values, fitting(cls, plan.settings)), over)
+    return with_tokenizer(cls, values, merge(options, plan.size.tokenizer))
 
 
 def _recipe(plan: Plan, dataset: str, row: Variant) -> Recipe:

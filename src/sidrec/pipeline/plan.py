@@ -55,6 +55,8 @@ class Section(Settings):
     models: Literal["all"] | tuple[str, ...] = ()
     """Registry keys, each a row under its own name; `all` takes every row of the registry."""
     variants: tuple[Variant, ...] = ()
+    set: Mapping[str, Any] = {}
+    """Settings that all rows of the section have in common, laid under each row's own."""
     published: str = ""
     """Section of the published figures; default the section's own name."""
 

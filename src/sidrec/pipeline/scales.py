@@ -18,7 +18,7 @@ ScaleName = Literal["tiny", "small", "paper"]
 
 @dataclass(frozen=True)
 class Scale:
-    """What a size means; `settings` reach the models that have such a setting, `tokenizer` likewise."""
+    """What a size means; settings reach the models (and tokenizers) that have them."""
 
     budget: Budget
     users: int | None
@@ -28,12 +28,15 @@ class Scale:
     judged_on_validation: int | None
     """Users judged on their validation item (test always takes all)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """Laid over a model's recipe."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Laid under a model's recipe: for those that have none."""
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
 
 
 SCALES: dict[ScaleName, Scale] = {
     "tiny": Scale(
-        budget=Budget(epochs=6),
+        budget=Budget(epochs=8),
         users=600,
         shop=(300, 600),
         judged_on_validation=300,
@@ -42,10 +45,11 @@ SCALES: dict[ScaleName, Scale] = {
             "n_layers": 1,
             "n_heads": 2,
             "validation_users": 100,
-            "training": {"batch_size": 128, "validate_every": 2},
+            "training": {"validate_every": 2},
             "search": {"beam_size": 10},
             "embedding": {"encoder": "tfidf"},
         },
+        defaults={"training": {"batch_size": 64, "learning_rate": 3e-3}},
         tokenizer={"codebook_size": 16, "pca": 32, "hidden": [64], "code_width": 8, "training": {"epochs": 60}},
     ),
     "small": Scale(
@@ -59,9 +63,10 @@ SCALES: dict[ScaleName, Scale] = {
             "n_heads": 4,
             "max_history": 10,
             "validation_users": 500,
-            "training": {"batch_size": 256, "validate_every": 3},
+            "training": {"validate_every": 3},
             "search": {"beam_size": 20},
         },
+        defaults={"training": {"batch_size": 256, "learning_rate": 3e-3}},
     ),
     "paper": Scale(
         budget=Budget(epochs=150),
@@ -90,7 +95,7 @@ def _section_of(cls: type[BaseModel], name: str) -> type[BaseModel] | None:
 
 
 def with_tokenizer(cls: type[BaseModel], values: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay the scale's tokenizer options under those of a model that tokenizes; the tokenizer may be any."""
+    """Lay tokenizer options under those of a model that tokenizes; whatever tokenizer it has takes what it knows."""
     if _section_of(cls, "tokenize") is not TokenizeSettings:
         return dict(values)
     given = dict(values.get("tokenize", {}))

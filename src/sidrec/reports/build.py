@@ -1,0 +1,121 @@
+"""The report of one or more benchmarks: one page that needs nothing else, the same as Markdown, and a CSV per table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.storage import storage_errors
+from sidrec.reports.blocks import Block, Charts, Facts, Heading, TableBlock, UserBlock, Words
+from sidrec.reports.claims import check_claim
+from sidrec.reports.examples import user_examples
+from sidrec.reports.health import health_table
+from sidrec.reports.overview import data_table, facts
+from sidrec.reports.page import render
+from sidrec.reports.published import published
+from sidrec.reports.runs import Benchmark, SectionRuns, read_benchmarks
+from sidrec.reports.section_charts import learning_chart, result_charts
+from sidrec.reports.section_tables import claim_table, figures_table, others_table
+from sidrec.reports.summary import SectionSummary, summarise
+
+PAGE, MARKDOWN = "index.html", "report.md"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where it was written and what it holds."""
+
+    out: Path
+    title: str
+    sections: list[SectionSummary]
+    problems: list[str]
+
+    @property
+    def page(self) -> Path:
+        return self.out / PAGE
+
+
+def build_report(paths: Sequence[Path], out: Path, progress: Progress | None = None) -> Report:
+    """Read the benchmarks and write the report into `out`."""
+    progress, out = progress or SilentProgress(), Path(out)
+    benchmarks = read_benchmarks(paths)
+    summaries, blocks = [], _overview(benchmarks)
+    runs = [section for bench in benchmarks for section in bench.sections]
+    with progress.task("report", total=len(runs)) as task:
+        for section in runs:
+            summaries.append(summarise(section))
+            blocks += _section(summaries[-1], several=_repeats(section, runs))
+            task.advance()
+    blocks += [block for bench in benchmarks for block in _tokenizers(bench)]
+    blocks += [block for bench in benchmarks[:1] for block in _users(bench)]
+    title = benchmarks[0].plan.title if len(benchmarks) == 1 else "Benchmarks"
+    _write(out, title, blocks)
+    return Report(out, title, summaries, [problem for bench in benchmarks for problem in bench.problems])
+
+
+def _overview(benchmarks: list[Benchmark]) -> list[Block]:
+    blocks: list[Block] = [Heading("What was run", "overview")]
+    for bench in benchmarks:
+        blocks.append(Facts(tuple(facts(bench))))
+        blocks += [Words(f"Missing: {problem}", "warning") for problem in bench.problems]
+    return [*blocks, Heading("Data", "data", 3), TableBlock(data_table(benchmarks))]
+
+
+def _section(summary: SectionSummary, *, several: bool) -> list[Block]:
+    runs = summary.runs
+    section, name = runs.section, runs.section.published or runs.section.name
+    anchor = runs.name
+    blocks: list[Block] = [Heading(f"{section.title} ({runs.dataset})" if several else section.title, anchor)]
+    if section.question:
+        blocks.append(Words(section.question, "question"))
+    beside = published().beside(name, runs.published_dataset)
+    blocks.append(TableBlock(figures_table(summary, beside)))
+    charts = tuple(result_charts(summary))
+    if charts:
+        blocks.append(Charts(charts, anchor))
+    others = published().by_others(name, runs.published_dataset)
+    if others:
+        blocks.append(TableBlock(others_table(f"{anchor}-others", others)))
+    blocks += _claim(runs, name)
+    learning = learning_chart(summary)
+    return [*blocks, Charts((learning,), anchor)] if learning else blocks
+
+
+def _claim(runs: SectionRuns, name: str) -> list[Block]:
+    claim = published().claim(name)
+    if claim is None:
+        return []
+    verdict = check_claim(claim, runs)
+    words: list[Block] = [Words(f"The paper says: {claim.text}. Here: {verdict.words}.", "verdict")]
+    return [*words, TableBlock(claim_table(f"{runs.name}-claim", verdict, runs.judge))] if verdict.findings else words
+
+
+def _tokenizers(bench: Benchmark) -> list[Block]:
+    table = health_table(bench)
+    return [] if table is None else [Heading("Health of the semantic IDs", "health"), TableBlock(table)]
+
+
+def _users(bench: Benchmark) -> list[Block]:
+    found = user_examples(bench)
+    if found is None:
+        return []
+    words = f"Recommended by {found.model} on {found.dataset}; hits and misses are both shown on purpose."
+    users = [UserBlock(number, user) for number, user in enumerate(found.users, start=1)]
+    return [Heading("A few users", "users"), Words(words), *users]
+
+
+def _repeats(section: SectionRuns, runs: Sequence[SectionRuns]) -> bool:
+    return sum(other.section.title == section.section.title for other in runs) > 1
+
+
+def _write(out: Path, title: str, blocks: Sequence[Block]) -> None:
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        (out / PAGE).write_text(render(title, blocks), encoding="utf-8")
+        text = "\n".join([f"# {title}\n", *(block.markdown() for block in blocks)])
+        (out / MARKDOWN).write_text(text, encoding="utf-8")
+        for block in blocks:
+            if isinstance(block, TableBlock):
+                (out / f"{block.table.name}.csv").write_text(block.table.csv(), encoding="utf-8")

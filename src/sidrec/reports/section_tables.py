@@ -1,0 +1,186 @@
+"""The tables of one section: our figures with the published ones beneath, what others measured, and the claim."""
+
+from __future__ import annotations
+
+from sidrec.reports.claims import Verdict
+from sidrec.reports.published import PublishedTable
+from sidrec.reports.summary import Against, RowSummary, SectionSummary
+from sidrec.reports.tables import Entry, Mark, Table
+
+_NOT_MEASURED = "not measured"
+
+
+def figures_table(summary: SectionSummary, beside: PublishedTable | None) -> Table:
+    """Every row, winning or losing, with intervals, the difference to the baseline, and the paper's figure."""
+    runs = summary.runs
+    metrics = runs.metrics()
+    base = runs.section.compared_with
+    columns = (
+        "row",
+        *(_heading(name) for name in metrics),
+        f"{_heading(runs.judge)} against {base}",
+        "seeds",
+        "training",
+        "users/s",
+    )
+    rows = tuple(
+        (
+            _name(row, beside),
+            *(_figure(summary, row, name, beside) for name in metrics),
+            _difference(row, base),
+            *_costs(row),
+        )
+        for row in summary.rows
+    )
+    return Table(f"{runs.name}", columns, rows, _plain(summary, beside), _note(summary, beside))
+
+
+def others_table(name: str, tables: list[PublishedTable]) -> Table:
+    """What others measured on the very same data."""
+    metrics = ("recall@5", "ndcg@5", "recall@10", "ndcg@10")
+    lines = [(table.source, row, figures) for table in tables for row, figures in table.rows.items()]
+    plain = tuple((source, row, *(_published(figures.get(m)) for m in metrics)) for source, row, figures in lines)
+    rows = tuple((Entry(line[0]), Entry(line[1]), *(Entry(text, number=True) for text in line[2:])) for line in plain)
+    columns = ("source", "model", *(_heading(metric) for metric in metrics))
+    return Table(name, columns, rows, (columns, *plain), "Measured by others on the same data set.")
+
+
+def claim_table(name: str, verdict: Verdict, metric: str) -> Table:
+    """Each comparison behind a conclusion of the paper, tested on our users."""
+    columns = ("the paper has", "above", f"our difference in {_heading(metric)}", "p", "our figures")
+    rows, plain = [], []
+    for finding in verdict.findings:
+        marks: dict[bool | None, Mark] = {True: "good", False: "bad", None: "muted"}
+        words = (finding.better, finding.worse, _signed(finding.against), f"{finding.against.p:.2g}", finding.words)
+        plain.append(words)
+        rows.append(
+            (
+                Entry(words[0]),
+                Entry(words[1]),
+                Entry(words[2], number=True),
+                Entry(words[3], number=True),
+                Entry(words[4], mark=marks[finding.agrees]),
+            )
+        )
+    return Table(name, columns, tuple(rows), (columns, *plain))
+
+
+def _name(row: RowSummary, beside: PublishedTable | None) -> Entry:
+    below = [] if row.row.model == row.row.label else [row.row.model]
+    if beside is not None and row.row.label not in beside.rows:
+        below.append("not in the paper")
+    return Entry(row.row.label, tuple(below))
+
+
+def _figure(summary: SectionSummary, row: RowSummary, metric: str, beside: PublishedTable | None) -> Entry:
+    if not row.figures:
+        return Entry(_NOT_MEASURED, mark="muted", number=True)
+    found = row.figures[metric]
+    below = [f"{found.interval.low:.4f}–{found.interval.high:.4f}"]
+    theirs = None if beside is None else beside.rows.get(row.row.label, {}).get(metric)
+    if theirs is not None:
+        below.append(f"paper {theirs:.4f}")
+    return Entry(f"{found.value:.4f}", tuple(below), _place(summary, row, metric), number=True)
+
+
+def _place(summary: SectionSummary, row: RowSummary, metric: str) -> Mark:
+    order = summary.ranked(metric)
+    if len(order) < 2:
+        return ""
+    values = sorted({one.figures[metric].value for one in summary.rows if one.figures}, reverse=True)
+    mine = row.figures[metric].value
+    if mine == values[0]:
+        return "best"
+    return "second" if mine == values[1] else ""
+
+
+def _difference(row: RowSummary, base: str) -> Entry:
+    if row.row.label == base:
+        return Entry("baseline", mark="muted")
+    if row.against is None:
+        return Entry(_NOT_MEASURED, mark="muted")
+    marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
+    interval = row.against.interval
+    below = (f"{interval.low:+.4f} to {interval.high:+.4f}", f"{row.against.verdict}, p {row.against.p:.2g}")
+    return Entry(_signed(row.against), below, marks.get(row.against.verdict, ""))
+
+
+def _costs(row: RowSummary) -> tuple[Entry, Entry, Entry]:
+    records = row.row.records
+    if not records:
+        return tuple(Entry(_NOT_MEASURED, mark="muted", number=True) for _ in range(3))  # type: ignore[return-value]
+    seeds = Entry(", ".join(str(record.seed) for record in records), number=True)
+    return seeds, _training(row), Entry(f"{_mean([record.users_per_s for record in records]):,.0f}", number=True)
+
+
+def _training(row: RowSummary) -> Entry:
+    summaries = [record.training for record in row.row.records]
+    if not any(summaries):
+        return Entry("none needed", mark="muted", number=True)
+    epochs = "/".join(str(one.get("epochs", "?")) for one in summaries)
+    seconds = _mean([float(one.get("seconds", 0.0)) for one in summaries])
+    return Entry(f"{seconds:.0f} s", (f"{epochs} epochs",), number=True)
+
+
+def _plain(summary: SectionSummary, beside: PublishedTable | None) -> tuple[tuple[str, ...], ...]:
+    metrics = summary.runs.metrics()
+    columns = ["row", "model"]
+    for name in metrics:
+        columns += [name, f"{name} low", f"{name} high", f"{name} sd over seeds", f"{name} published"]
+    columns += ["difference", "difference low", "difference high", "p", "verdict", "seeds", "train seconds", "users/s"]
+    lines = [tuple(columns)]
+    for row in summary.rows:
+        line = [row.row.label, row.row.model]
+        for name in metrics:
+            found = row.figures.get(name)
+            ours = [_NOT_MEASURED] * 4
+            if found is not None:
+                numbers = (found.value, found.interval.low, found.interval.high, found.spread)
+                ours = [f"{number:.6f}" for number in numbers]
+            line += [*ours, _published(None if beside is None else beside.rows.get(row.row.label, {}).get(name))]
+        lines.append(
+            (*line, *_plain_difference(row, summary.runs.section.compared_with), *(e.text for e in _costs(row)))
+        )
+    return tuple(lines)
+
+
+def _plain_difference(row: RowSummary, base: str) -> tuple[str, ...]:
+    if row.against is None:
+        return ("baseline" if row.row.label == base else _NOT_MEASURED,) * 5
+    found = row.against
+    numbers = (found.difference, found.interval.low, found.interval.high)
+    return (*(f"{number:.6f}" for number in numbers), f"{found.p:.3g}", found.verdict)
+
+
+def _note(summary: SectionSummary, beside: PublishedTable | None) -> str:
+    runs = summary.runs
+    users = next((row.test[0].users for row in runs.measured), 0)
+    marks = "Bold: best, underlined: second. Beneath each figure its 95 % interval over users."
+    words = f"{users:,} users, test items, full ranking. {marks}"
+    if beside is None:
+        return f"{words} The paper prints no numbers for this experiment."
+    same = runs.published_dataset == beside.dataset
+    where = f"{beside.source}, {beside.dataset} (Amazon 2023)"
+    other = (
+        "the same data set"
+        if same
+        else f"another data set than {runs.dataset}: compare the order of rows, not the values"
+    )
+    return f"{words} “paper”: {where}, {other}."
+
+
+def _heading(metric: str) -> str:
+    name, _, k = metric.partition("@")
+    return f"{'NDCG' if name == 'ndcg' else name.capitalize()}@{k}"
+
+
+def _signed(found: Against) -> str:
+    return f"{found.difference:+.4f}"
+
+
+def _published(value: float | None) -> str:
+    return "not published" if value is None else f"{value:.4f}"
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from sidrec.models.popularity import Popularity
+from sidrec.models.sasrec import SASRecSettings
+from sidrec.pipeline.budget import Budget
+
+
+def test_a_budget_must_say_something():
+    with pytest.raises(ValidationError, match="epochs or minutes"):
+        Budget()
+
+
+def test_words_name_both_limits():
+    assert str(Budget(epochs=3, minutes=1.5)) == "at most 3 epochs or 1.5 minutes of training per model"
+
+
+def test_only_models_that_train_get_it():
+    assert Budget(epochs=3).values(SASRecSettings) == {"training": {"epochs": 3}}
+    assert Budget(minutes=2).values(SASRecSettings) == {"training": {"minutes": 2.0}}
+    assert Budget(epochs=3).values(Popularity.settings_class) == {}

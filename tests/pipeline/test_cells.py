@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+
+from sidrec.core.errors import SettingsError
+from sidrec.pipeline.cells import Cell, cells_of
+from sidrec.pipeline.plan import Plan
+
+
+def cells(variants: list[dict], **plan) -> dict[tuple[str, int], Cell]:
+    """By label and seed."""
+    section = {"name": "s", "title": "S", "variants": variants}
+    base = {"title": "t", "scale": "tiny", "datasets": {"shop": {"source": "demo"}}, "section": [section]}
+    found = cells_of(Plan.parse({**base, **plan}, owner="a plan"))
+    return {(cell.label, cell.seed): cell for cell in found}
+
+
+def test_a_search_shares_the_model_and_not_the_evaluation():
+    found = cells([{"label": "a"}, {"label": "b", "set": {"search": {"order": "left-to-right"}}}])
+    a, b = found["a", 0], found["b", 0]
+    assert a.model_name == b.model_name
+    assert a.judged_name != b.judged_name
+    assert b.search["order"] == "left-to-right" and b.search["beam_size"] == a.search["beam_size"]
+    assert b.recipe.values["search"]["order"] == "adaptive"
+
+
+def test_a_named_default_is_the_same_cell():
+    found = cells([{"label": "a"}, {"label": "b", "set": {"attention": "bidirectional", "search": {"beam_size": 10}}}])
+    assert found["a", 0].judged_name == found["b", 0].judged_name
+
+
+def test_a_tokenizer_gets_ids_of_its_own_from_the_same_vectors():
+    found = cells([{"label": "a"}, {"label": "b", "set": {"tokenize": {"tokenizer": "opq"}}}])
+    a, b = found["a", 0].sids, found["b", 0].sids
+    assert a.embedding_name == b.embedding_name
+    assert a.name != b.name
+
+
+def test_seeds_share_the_ids_and_not_the_model():
+    found = cells([{"label": "a"}], seeds=[0, 5])
+    assert found["a", 0].sids.name == found["a", 5].sids.name
+    assert found["a", 0].model_name != found["a", 5].model_name
+    assert found["a", 5].recipe.values["training"]["seed"] == 5
+
+
+def test_the_budget_is_the_same_for_all_and_beats_recipes():
+    data = {"shop": {"source": "demo", "recipes": "demo"}}
+    found = cells([{"label": "a"}, {"label": "b", "model": "sasrec"}], budget={"epochs": 4}, datasets=data)
+    assert {cell.recipe.values["training"]["epochs"] for cell in found.values()} == {4}
+    assert found["b", 0].recipe.where == "demo/sasrec"
+
+
+def test_the_row_beats_the_plan_beats_the_scale():
+    rows = [{"label": "a"}, {"label": "b", "set": {"d_model": 16}}]
+    assert cells(rows)["a", 0].recipe.values["d_model"] == 32
+    found = cells(rows, settings={"d_model": 24, "not_everyone_has_this": 1})
+    assert (found["a", 0].recipe.values["d_model"], found["b", 0].recipe.values["d_model"]) == (24, 16)
+
+
+def test_what_a_section_has_in_common_lies_under_its_rows():
+    section = {"name": "s", "title": "S", "set": {"d_model": 16, "dropout": 0.2}}
+    rows = [{"label": "a"}, {"label": "b", "set": {"d_model": 8}}]
+    found = cells(rows, section=[{**section, "variants": rows}])
+    values = [(cell.recipe.values["d_model"], cell.recipe.values["dropout"]) for cell in found.values()]
+    assert values == [(16, 0.2), (8, 0.2)]
+
+
+def test_a_recipes_tokenizer_options_follow_only_where_they_fit():
+    data = {"shop": {"source": "demo", "recipes": "demo"}}  # its recipe names training epochs of its own tokenizer
+    paper = {"samples": "every-prefix", "attention": "bidirectional"}
+    found = cells([{"label": "a", "set": {**paper, "tokenize": {"tokenizer": "opq"}}}], datasets=data)
+    assert "training" not in found["a", 0].recipe.values["tokenize"]["options"]
+
+
+def test_models_without_ids_ask_for_none():
+    assert cells([{"label": "a", "model": "sasrec"}])["a", 0].sids is None
+
+
+def test_everything_wrong_is_said_at_once():
+    with pytest.raises(SettingsError) as caught:
+        cells(
+            [
+                {"label": "a", "model": "sasrek"},
+                {"label": "b", "set": {"d_modle": 8}},
+                {"label": "c", "set": {"search": {"beam": 8}}},
+                {"label": "d", "set": {"tokenize": {"tokenizer": "opk"}}},
+            ]
+        )
+    words = str(caught.value)
+    assert "section s, a: 'sasrek' is not a model; did you mean sasrec" in words
+    assert "section s, b: d_modle is not a setting of llada-rec; did you mean d_model?" in words
+    assert "search.beam is not a setting" in words
+    assert "'opk' is not a tokenizer; did you mean opq?" in words

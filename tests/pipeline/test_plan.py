@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidrec.core.errors import SettingsError
+from sidrec.models.registry import MODELS
+from sidrec.pipeline.plan import parse_data, read_plan, slug
+
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "recipes" / "experiments"
+SECTION = '[[section]]\nname = "a"\ntitle = "A"\nmodels = ["popularity"]\n'
+
+
+def plan(folder: Path, text: str) -> Path:
+    file = folder / "plan.toml"
+    file.write_text('title = "t"\n' + text, encoding="utf-8")
+    return file
+
+
+def test_all_takes_every_row_of_the_registry(tmp_path):
+    text = '[datasets]\ndemo = "demo"\n[[section]]\nname = "a"\ntitle = "A"\nmodels = "all"\n'
+    found = read_plan(plan(tmp_path, text))
+    assert [row.model for row in found.section[0].rows()] == [row.key for row in MODELS]
+
+
+def test_sections_of_other_plans_are_included(tmp_path):
+    (tmp_path / "other.toml").write_text(SECTION.replace('"a"', '"b"'), encoding="utf-8")
+    found = read_plan(plan(tmp_path, f'include = ["other.toml"]\n[datasets]\ndemo = "demo"\n{SECTION}'))
+    assert [section.name for section in found.section] == ["a", "b"]
+
+
+def test_changes_replace_what_the_file_says(tmp_path):
+    file = plan(tmp_path, f'scale = "paper"\nseeds = [7]\n[datasets]\ndemo = "demo"\n{SECTION}')
+    found = read_plan(file, {"scale": "tiny", "seeds": [0, 1]})
+    assert (found.scale, found.seeds, found.agreed_budget.epochs) == ("tiny", (0, 1), found.size.budget.epochs)
+
+
+def test_sources_are_relative_to_the_plan_and_can_be_moved(tmp_path):
+    (tmp_path / "near").mkdir()
+    (tmp_path / "far").mkdir()
+    file = plan(tmp_path, f'[datasets]\nmine = "near"\n{SECTION}')
+    assert read_plan(file).datasets["mine"].source == str(tmp_path / "near")
+    assert read_plan(file, data={"mine": str(tmp_path / "far")}).datasets["mine"].source == str(tmp_path / "far")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f'[datasets]\nmine = "nowhere"\n{SECTION}', "give --data mine=PATH"),
+        (f'[datasets]\ndemo = "demo"\n{SECTION}baseline = "x"\n', "baseline 'x' is no row"),
+        (f'[datasets]\ndemo = "demo"\n{SECTION}{SECTION}', "two sections are called 'a'"),
+        (f'sedes = [1]\n[datasets]\ndemo = "demo"\n{SECTION}', "sedes is not a setting of a plan; did you mean seeds"),
+        ('[datasets]\ndemo = "demo"\n[[section]]\nname = "a"\ntitle = "A"\n', "needs models or variants"),
+        (f'include = "x"\n[datasets]\ndemo = "demo"\n{SECTION}', "include is a list"),
+        (f'datasets = "demo"\n{SECTION}', "datasets is a table"),
+        (f'[datasets]\ndemo = "demo"\n{SECTION}variants = [{{ label = "Popularity" }}]\n', "two rows are called"),
+    ],
+)
+def test_a_wrong_plan_is_named(tmp_path, text, words):
+    with pytest.raises(SettingsError, match=words):
+        read_plan(plan(tmp_path, text))
+
+
+def test_a_place_for_unknown_data_is_refused(tmp_path):
+    with pytest.raises(SettingsError, match="the plan has no such data set; it has: demo"):
+        read_plan(plan(tmp_path, f'[datasets]\ndemo = "demo"\n{SECTION}'), data={"other": "x"})
+
+
+def test_places_are_name_and_path():
+    assert parse_data(["a=b=c", "d=e"]) == {"a": "b=c", "d": "e"}
+    with pytest.raises(SettingsError, match="NAME=PATH"):
+        parse_data(["a"])
+
+
+def test_a_label_becomes_a_file_name():
+    assert slug("without History/loss (λ = 0.5)") == "without-history-loss-0.5"
+    assert slug("λ") == "row"
+
+
+def test_the_smoke_plan_has_every_experiment_of_the_paper():
+    found = read_plan(EXPERIMENTS / "smoke.toml")
+    others = {read_plan(file).section[0].name for file in EXPERIMENTS.glob("*.toml") if file.stem != "smoke"}
+    assert {section.name for section in found.section} >= others
+    assert {"main-table", "tokenizers", "training", "inference", "attention", "orders", "steps", "lambda"} <= others
