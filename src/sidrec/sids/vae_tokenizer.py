@@ -29,7 +29,7 @@ _MOST_RESTARTED = 8_192
 class TokenizerTraining(TrainingOptions):
     """Stops when reconstruction error and collisions together no longer fall."""
 
-    epochs: int = Field(80, ge=1)
+    epochs: int = Field(50, ge=1)
     batch_size: int = Field(512, ge=1)
     learning_rate: float = Field(2e-3, gt=0)
     weight_decay: float = Field(1e-4, ge=0)
