@@ -7,12 +7,16 @@ import sys
 import typer
 
 from sidrec.cli import (
+    benchmark_verb,
     compare_verb,
     data_verbs,
     demo_verb,
     embed_verb,
     evaluate_verb,
+    export_verb,
     models_verb,
+    recommend_verb,
+    report_verb,
     tokenize_verb,
     train_verb,
 )
@@ -33,6 +37,10 @@ app.command("tokenize")(tokenize_verb.tokenize)
 app.command("evaluate")(evaluate_verb.evaluate)
 app.command("compare")(compare_verb.compare)
 app.command("train")(train_verb.train)
+app.command("recommend")(recommend_verb.recommend)
+app.command("export")(export_verb.export)
+app.command("benchmark")(benchmark_verb.benchmark)
+app.command("report")(report_verb.report)
 
 
 def main() -> None:

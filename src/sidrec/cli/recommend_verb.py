@@ -73,7 +73,8 @@ def recommend(
         console.show_json(_as_dict(loaded, item_ids, answer))
     else:
         show(answer, k)
-        console.say(f"next: sidrec recommend {model} --history {','.join(item_ids)} --explain")
+        more = "--explain" if loaded.key == "llada-rec" and not answer.fallback[0] else "--json"
+        console.say(f"next: sidrec recommend {model} --history {','.join(item_ids)} {more}")
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def show(answer: Recommendations, k: int) -> None:
     if answer.fallback[0]:
         console.say("fallback: nothing of the history is known, so these are the most popular items.")
     if len(rows) < k:
-        console.say(f"only {len(rows)} items are allowed by the filters and the catalogue.")
+        console.say(f"only {len(rows)} item{' is' if len(rows) == 1 else 's are'} left by the filters and the search.")
 
 
 def _explain(
@@ -200,6 +201,10 @@ def _explain(
     show(answer, request["k"])
 
 
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
 def _show_batch(summary: BatchSummary, *, as_json: bool) -> None:
     from sidrec.cli import console
 
@@ -209,6 +214,6 @@ def _show_batch(summary: BatchSummary, *, as_json: bool) -> None:
     rate = "" if summary.skipped else f" in {summary.seconds:,.1f} s"
     console.say(
         f"{summary.users:,} users{rate}; {summary.fallback:,} of them got the most popular items (nothing of their "
-        f"history is known), {summary.unknown_items:,} unknown items were skipped."
+        f"history is known), {summary.unknown_items:,} unknown item{_s(summary.unknown_items)} skipped."
     )
     console.wrote(summary.output, f"python -c \"import polars; print(polars.read_parquet('{summary.output}'))\"")

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import torch
+
+from sidrec.cli import explanation
+from sidrec.data.catalog import Catalog
+from sidrec.data.histories import Histories
+from sidrec.decoding.diffusion import search
+from sidrec.decoding.plan import SearchPlan
+from sidrec.decoding.restriction import Catalogue
+from sidrec.models.base import Ranking
+from sidrec.models.llada_rec.generate import Generation
+
+CATALOG = Catalog(pl.DataFrame({"item_id": list("abcdefgh"), "title": [f"[bold]lamp {n}" for n in range(8)]}))
+
+
+def generation() -> Generation:
+    """Three slots of two codes, every ID an item; code 0 is always twice as likely."""
+    constraint = Catalogue(np.array(list(np.ndindex(2, 2, 2)), dtype=np.int32), (2, 2, 2)).constraint(
+        Histories.from_lists([[]])
+    )
+    result = search(
+        lambda codes: torch.tensor([2 / 3, 1 / 3]).log().expand(*codes.shape, 2),
+        1,
+        SearchPlan(n_codes=3, n_steps=3, beam_size=8, k=2),
+        constraint,
+        trace=True,
+    )
+    assert result.trace is not None
+    return Generation(Ranking(np.array([[0, 4]]), np.zeros((1, 2), np.float32)), result.trace, constraint)
+
+
+def test_titles_are_shown_as_they_are(capsys):
+    explanation.show(generation(), ["b", "nowhere", "c"], CATALOG)
+    out = capsys.readouterr().out
+    assert out.startswith("What the user had, newest last:\n  - [bold]lamp 1\n  - [bold]lamp 2\n\n")
+    assert "Every item has an ID of 3 codes." in out
+    assert "Step 1 of 3: slot 1 is surest (66.7 %), so it gets its code now." in out
+    assert "1. [  0   ?   ?]   66.7 %  4 items fit, such as\n         - [bold]lamp 0\n" in out
+
+
+def test_a_long_history_shows_its_newest(capsys):
+    explanation.show(generation(), list("abcdefgh"), CATALOG)
+    out = capsys.readouterr().out
+    assert "  (3 older ones)\n  - [bold]lamp 3\n" in out and "  - [bold]lamp 2\n  -" not in out
+
+
+def test_a_terminal_without_blocks_gets_plain_bars(capsys, monkeypatch):
+    monkeypatch.setattr(explanation, "sys", SimpleNamespace(stdout=SimpleNamespace(encoding="ascii")))
+    explanation.show(generation(), ["a"], CATALOG)
+    assert "slot 1  ################........  66.7 %" in capsys.readouterr().out
+
+
+def test_steps_for_programs_keep_few_titles():
+    first = explanation.as_dicts(generation(), CATALOG.titles, n_titles=2)[0]
+    assert first["best"][0]["titles"] == ["[bold]lamp 0", "[bold]lamp 1"]
+    assert first["best"][0]["n_fitting"] == 4
+    assert first["choices"] == [{"slots": [1], "candidates": 1}]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from sidrec.cli.app import main
+from sidrec.data.synthetic import demo_shop
+from sidrec.models.llada_rec.recommender import LLaDARec
+from sidrec.models.popularity import Popularity
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["sidrec", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return int(stop.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def test_other_models_have_no_graphs(run, tmp_path):
+    Popularity().fit(demo_shop(n_items=100, n_users=20)).save(tmp_path / "popular")
+    code, _, errors = run("export", "popular")
+    assert code == 2
+    assert "popular: is a popularity model; only llada-rec has graphs to export." in errors
+
+
+@pytest.mark.slow
+def test_export_then_recommend_by_every_engine(run, tmp_path):
+    ids = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 8, "pca": None}}
+    small = {"d_model": 16, "n_heads": 2, "n_layers": 1, "max_history": 4, "embedding": {"encoder": "tfidf"}}
+    training = {"epochs": 1, "batch_size": 128, "metric": None}
+    model = LLaDARec(**small, tokenize=ids, training=training, attention="prefix")
+    model.fit(demo_shop(n_items=100, n_users=60)).save(tmp_path / "model")
+    found = json.loads(run("export", "model", "--json")[1])
+    assert found["graphs"] == ["history.onnx", "step.onnx"]
+    assert (tmp_path / "model-graphs" / "manifest.json").is_file()
+    lists = [
+        json.loads(run("recommend", "model", "--history", "P00001", "--engine", e, "--json")[1])["items"]
+        for e in ENGINES
+    ]
+    assert [[item["item_id"] for item in found] for found in lists[1:]] == [[item["item_id"] for item in lists[0]]] * 2
+    for found in lists[1:]:
+        assert [i["score"] for i in found] == pytest.approx([i["score"] for i in lists[0]], abs=1e-4)
+    out = run("export", "model", "--out", "elsewhere")[1]
+    assert "wrote elsewhere\nnext: sidrec recommend model --engine onnx --graphs elsewhere --history a,b,c" in out
+
+
+ENGINES = ("torch", "onnx", "openvino")

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import sys
+
+import polars as pl
+import pytest
+
+from sidrec.cli.app import main
+from sidrec.data.synthetic import demo_shop
+from sidrec.models.llada_rec.recommender import LLaDARec
+from sidrec.models.popularity import Popularity
+
+IDS = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 8, "pca": None}}
+TINY = {
+    "d_model": 16,
+    "n_heads": 2,
+    "n_layers": 1,
+    "max_history": 4,
+    "attention": "prefix",
+    "embedding": {"encoder": "tfidf"},
+    "tokenize": IDS,
+    "training": {"epochs": 1, "batch_size": 128, "metric": None},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    shop = demo_shop(n_items=100, n_users=60)
+    Popularity().fit(shop).save(folder / "popular")
+    LLaDARec(**TINY).fit(shop).save(folder / "model")
+    return folder
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, folder):
+    """Run a command line inside the folder; gives exit code, output and errors."""
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["sidrec", "recommend", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return int(stop.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+@pytest.mark.parametrize("model", ["model", "popular"])
+def test_a_readable_list_of_every_model(run, model):
+    code, out, _ = run(model, "--history", "P00001, P00002,nowhere", "-k", "3")
+    assert code == 0
+    assert [line.split("│")[1].strip() for line in out.splitlines() if "│ P" in line] == ["1", "2", "3"]
+    assert "1 of the history's items is not in the catalogue; skipped." in out
+    assert f"next: sidrec recommend {model} --history P00001,P00002,nowhere" in out
+
+
+def test_one_json_object(run):
+    code, out, _ = run("model", "--history", "P00001", "--history", "P00002", "-k", "4", "--exclude-seen", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["model"], found["history"]) == ("llada-rec", ["P00001", "P00002"])
+    assert (found["fallback"], found["unknown_items"], len(found["items"])) == (False, 0, 4)
+    assert not {"P00001", "P00002"} & {item["item_id"] for item in found["items"]}
+    assert [set(item) for item in found["items"]] == [{"item_id", "title", "score"}] * 4
+
+
+def test_nothing_known_is_said(run):
+    out = run("model", "--history", "x,y", "-k", "2")[1]
+    assert "2 of the history's items are not in the catalogue; skipped." in out
+    assert "fallback: nothing of the history is known, so these are the most popular items." in out
+
+
+@pytest.mark.parametrize("model", ["model", "popular"])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--allow-items", "P00003,P00007"), {"P00003", "P00007"}),
+        (("--allow", "item_id=P00003,P00007", "--allow", "item_id=P00009"), {"P00003", "P00007", "P00009"}),
+        (("--allow-items", "P00003,P00007", "--deny-items", "P00007"), {"P00003"}),
+        (("--allow-items", "P00003,P00007", "--deny", "item_id=P00003"), {"P00007"}),
+    ],
+)
+def test_filters(run, model, words, expected):
+    found = json.loads(run(model, "--history", "P00001", "--json", *words)[1])
+    assert {item["item_id"] for item in found["items"]} == expected
+
+
+def test_fewer_items_than_asked_for(run):
+    out = run("popular", "--history", "P00001", "--allow-items", "P00003")[1]
+    assert "only 1 item is left by the filters" in out
+
+
+def test_search_settings(run):
+    greedy = json.loads(run("model", "--history", "P00001", "--set", "search.beam_size=1", "--json")[1])
+    assert len(greedy["items"]) == 1, "one beam has one answer"
+
+
+def test_an_explained_generation(run):
+    code, out, _ = run("model", "--history", "P00001,P00002", "-k", "3", "--explain", "--exclude-seen")
+    assert code == 0
+    assert out.startswith("What the user had, newest last:\n  - ")
+    assert [line[:11] for line in out.splitlines() if line.startswith("Step ")] == [f"Step {n} of 3" for n in (1, 2, 3)]
+    assert out.count("<- filled now") == 3
+    assert "  3 candidates complete, likeliest first:" in out
+    assert out.index("Step 3 of 3") < out.index("Recommended")
+
+
+def test_an_explanation_for_programs(run):
+    words = ("--history", "P00001,P00002", "-k", "3", "--json")
+    found = json.loads(run("model", *words, "--explain")[1])
+    assert found["items"] == json.loads(run("model", *words)[1])["items"]
+    assert [(step["number"], step["n_steps"]) for step in found["steps"]] == [(1, 3), (2, 3), (3, 3)]
+    last = found["steps"][-1]["best"]
+    assert [candidate["titles"][0] for candidate in last] == [item["title"] for item in found["items"]]
+
+
+def test_many_users(run, folder):
+    users = pl.DataFrame({"user_id": [7, 8, 9], "history": [["P00001"], ["P00002", "zzz"], []]})
+    users.write_parquet(folder / "users.parquet")
+    words = ("--input", "users.parquet", "--output", "recs.parquet", "-k", "2", "--titles", "--batch-users", "2")
+    code, out, _ = run("model", *words)
+    assert code == 0
+    assert "3 users in " in out and "1 of them got the most popular items" in out and "1 unknown item" in out
+    assert "wrote recs.parquet" in out
+    found = pl.read_parquet(folder / "recs.parquet")
+    assert found["user_id"].to_list() == [7, 8, 9]
+    assert found["fallback"].to_list() == [False, False, True]
+    assert found["titles"].list.len().to_list() == [2, 2, 2]
+    summary = json.loads(run("model", *words, "--json")[1])
+    assert (summary["users"], summary["unknown_items"], summary["skipped"]) == (3, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("model",), "give either --history a,b,c for one user or --input users.parquet for many."),
+        (("model", "--history", "a", "--input", "u", "--output", "o"), "give either --history"),
+        (("model", "--input", "u"), "--input and --output belong together"),
+        (("model", "--input", "u", "--output", "o", "--explain"), "--explain draws one generation"),
+        (("model", "--history", "a", "--titles"), "--titles is for the output file"),
+        (("model", "--input", "u", "--output", "o"), "u: no such file; give a parquet file with columns user_id"),
+        (("model", "--history", "a", "--allow", "brand"), "--allow brand: write it as column=value"),
+        (("model", "--history", "a", "--allow", "colour=red"), "the catalogue has no column colour; it has: item_id"),
+        (("model", "--history", "a", "--deny", "a=b", "--deny-items", "c"), "give either --deny-items or --deny"),
+        (("model", "--history", "a", "--set", "d_model=3"), "--set d_model: only the search can be set here"),
+        (("model", "--history", "a", "--set", "search=3"), "--set search: only the search can be set here"),
+        (("model", "--history", "a", "--set", "search.beam_sise=3"), "did you mean beam_size?"),
+        (("model", "--history", "a", "--engine", "cuda"), "'cuda' is not an engine; choose one of torch, onnx"),
+        (("model", "--history", "a", "--explain"), "none of the history's items is in the catalogue"),
+        (("model", "--history", "P00001", "--explain", "--set", "search.method=score-all"), "no steps to explain"),
+        (("popular", "--history", "a", "--set", "search.beam_size=3"), "is a popularity model, which does not search"),
+        (("popular", "--history", "a", "--engine", "onnx"), "is a popularity model, which runs by torch only"),
+        (("popular", "--history", "P00001", "--explain"), "popularity does not generate step by step"),
+        (("nothing", "--history", "a"), "nothing: no such directory; make one with `sidrec train`."),
+        (("model", "--history", "P00001", "-k", "0"), "k is 0; ask for at least one item."),
+    ],
+)
+def test_mistakes_are_one_sentence_and_exit_code_2(run, words, message):
+    code, out, errors = run(*words)
+    assert code == 2
+    assert message in errors
+    assert out == ""
+    assert "Traceback" not in errors

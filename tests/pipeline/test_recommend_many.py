@@ -1,0 +1,213 @@
+"""A batch job gives what single calls give, a piece at a time, killed or not."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sidrec.core.errors import InputError, StorageError
+from sidrec.data.synthetic import demo_shop
+from sidrec.models.base import Recommendations
+from sidrec.models.popularity import Popularity
+from sidrec.pipeline.recommend_many import recommend_many
+
+N_USERS = 53
+
+
+@pytest.fixture(scope="module")
+def shop():
+    return demo_shop(n_items=60, n_users=30)
+
+
+@pytest.fixture(scope="module")
+def model(shop):
+    return Popularity().fit(shop)
+
+
+def histories(shop) -> list[list[str]]:
+    """Of every length from 0 to 6, some with an unknown item."""
+    ids = [*shop.catalog.item_ids.to_list(), "nowhere"]
+    return [[ids[(7 * user + place) % len(ids)] for place in range(user % 7)] for user in range(N_USERS)]
+
+
+@pytest.fixture
+def users(tmp_path, shop) -> Path:
+    frame = pl.DataFrame({"user_id": [f"u{user}" for user in range(N_USERS)], "history": histories(shop)})
+    frame.write_parquet(tmp_path / "users.parquet", row_group_size=20)
+    return tmp_path / "users.parquet"
+
+
+def same_rows(frame: pl.DataFrame, answer: Recommendations) -> bool:
+    scores = [[pytest.approx(score) for score in row] for row in answer.scores]
+    return (
+        frame["item_ids"].to_list() == answer.item_ids
+        and frame["scores"].to_list() == scores
+        and frame["fallback"].to_list() == answer.fallback
+        and frame["unknown_items"].to_list() == answer.unknown_items
+    )
+
+
+@pytest.mark.parametrize("batch_users", [1, 10, 20, 1000])
+def test_pieces_equal_one_call(batch_users, model, shop, users, tmp_path):
+    request = {"k": 4, "exclude_seen": True, "deny": {"categories": ["Kitchen"]}}
+    summary = recommend_many(model, users, tmp_path / "out.parquet", batch_users=batch_users, titles=True, **request)
+    answer = model.recommend(histories(shop), **request)
+    frame = pl.read_parquet(tmp_path / "out.parquet")
+    assert frame.columns == ["user_id", "item_ids", "scores", "fallback", "unknown_items", "titles"]
+    assert frame["user_id"].to_list() == [f"u{user}" for user in range(N_USERS)]
+    assert same_rows(frame, answer)
+    assert frame["titles"].to_list() == answer.titles
+    assert (summary.users, summary.fallback) == (N_USERS, sum(answer.fallback))
+    assert summary.unknown_items == sum(answer.unknown_items) > 0
+    assert not list(tmp_path.glob(".out*")), "nothing unfinished is left"
+
+
+def test_titles_are_left_out_unless_asked_for(model, users, tmp_path):
+    recommend_many(model, users, tmp_path / "out.parquet", k=2)
+    assert "titles" not in pq.read_schema(tmp_path / "out.parquet").names
+
+
+def test_every_user_of_an_empty_allowance_gets_an_empty_list(model, users, tmp_path):
+    recommend_many(model, users, tmp_path / "out.parquet", allow=["nowhere"])
+    assert pl.read_parquet(tmp_path / "out.parquet")["item_ids"].to_list() == [[]] * N_USERS
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from sidrec.core.progress import SilentProgress
+from sidrec.models.registry import load_model
+from sidrec.pipeline.recommend_many import recommend_many
+
+class Killer(SilentProgress):
+    left = 3
+    def task(self, name, total=None):
+        return self
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        return None
+    def advance(self, amount=1, **figures):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+folder = Path(sys.argv[1])
+model = load_model(folder / "model")
+users, out = folder / "users.parquet", folder / "out.parquet"
+recommend_many(model, users, out, batch_users=8, exclude_seen=True, progress=Killer())
+"""
+
+
+class Notes:
+    """Progress that remembers what was said."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.advanced: list[int] = []
+
+    def task(self, name, total=None):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def advance(self, amount=1, **figures):
+        self.advanced.append(amount)
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def test_a_killed_job_goes_on_to_the_same_bytes(model, users, tmp_path):
+    model.save(tmp_path / "model")
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (work,) = tmp_path.glob(".out.parquet.work-*")
+    assert sorted(file.name for file in work.iterdir()) == ["0.parquet", "16.parquet", "8.parquet"]
+    assert not (tmp_path / "out.parquet").exists()
+    said = Notes()
+    recommend_many(model, users, tmp_path / "out.parquet", batch_users=8, exclude_seen=True, progress=said)
+    assert said.notes == [f"{tmp_path / 'out.parquet'}: going on after 24 users."]
+    assert said.advanced == [24, 8, 8, 8, 5]
+    recommend_many(model, users, tmp_path / "whole.parquet", batch_users=8, exclude_seen=True)
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert not work.exists()
+
+
+def test_finished_work_is_skipped_and_other_work_replaces_it(model, users, tmp_path):
+    out = tmp_path / "out.parquet"
+    recommend_many(model, users, out, k=3)
+    said = Notes()
+    assert recommend_many(model, users, out, k=3, progress=said).skipped
+    assert said.notes == [f"{out}: already there, skipped."] and said.advanced == []
+    assert not recommend_many(model, users, out, k=2).skipped
+    assert pl.read_parquet(out)["item_ids"].list.len().to_list() == [2] * N_USERS
+
+
+def test_parts_of_another_job_are_not_taken(model, users, tmp_path):
+    """Other users under the same name: nothing of the old job may slip in."""
+    out = tmp_path / "out.parquet"
+    recommend_many(model, users, out, k=3)
+    pl.DataFrame({"user_id": [1, 2], "history": [["nowhere"], []]}).write_parquet(users)
+    assert recommend_many(model, users, out, k=3).users == 2
+    assert pl.read_parquet(out)["user_id"].to_list() == [1, 2]
+
+
+def test_a_strange_file_in_the_way_is_left_alone(model, users, tmp_path):
+    for name, content in (("notes.txt", b"mine"), ("users.parquet", users.read_bytes())):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(StorageError, match="was not written by sidrec, nothing was touched"):
+            recommend_many(model, users, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == content
+
+
+def test_the_file_says_what_it_was_made_from(model, users, tmp_path):
+    recommend_many(model, users, tmp_path / "out.parquet", k=3)
+    mark = json.loads(pq.read_schema(tmp_path / "out.parquet").metadata[b"sidrec"])
+    assert mark["made_from"]["model"] == model.origin(model.trained_on).fingerprint
+    assert mark["settings"]["k"] == 3
+
+
+def test_memory_does_not_grow_with_the_file(model, tmp_path):
+    """One row group of 20,000 users: never more than a piece of them is in memory."""
+    n_users, seen, allocated = 20_000, [], []
+    history = pa.array([["a long item id" * 40]] * n_users, pa.list_(pa.string()))
+    table = pa.table({"user_id": pa.array(range(n_users)), "history": history})
+    whole = table.nbytes
+    pq.write_table(table, tmp_path / "many.parquet", row_group_size=n_users, compression="none", use_dictionary=False)
+    del table, history
+
+    class Spy(Popularity):
+        def recommend(self, histories, k=10, **request):
+            seen.append(len(histories))
+            allocated.append(pa.total_allocated_bytes())
+            n = len(histories)
+            return Recommendations([["a"]] * n, [["A"]] * n, [[0.0]] * n, [False] * n, [0] * n)
+
+    spy = Spy()
+    spy.__dict__.update(model.__dict__)
+    before = pa.total_allocated_bytes()
+    assert recommend_many(spy, tmp_path / "many.parquet", tmp_path / "out.parquet", batch_users=1000).users == n_users
+    assert seen == [1000] * 20
+    assert max(allocated) - before < whole / 2
+
+
+def test_mistakes(model, users, tmp_path):
+    with pytest.raises(InputError, match="batch_users is 0"):
+        recommend_many(model, users, tmp_path / "out.parquet", batch_users=0)
+    with pytest.raises(InputError, match="k is 0"):
+        recommend_many(model, users, tmp_path / "out.parquet", k=0)
+    with pytest.raises(InputError, match="no such file"):
+        recommend_many(model, tmp_path / "nobody.parquet", tmp_path / "out.parquet")
