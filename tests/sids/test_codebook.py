@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,6 +83,7 @@ def test_dead_codes_restart_on_badly_served_points_only() -> None:
     targets = torch.tensor([[[0.0], [0.0]], [[0.0], [7.0]], [[9.0], [0.0]]])
     books.count(books.parallel(targets).codes)
     assert books.used.tolist() == [[3.0, 0.0, 0.0], [2.0, 1.0, 0.0]]
+    assert books.share_used().item() == pytest.approx(3 / 5)
     assert books.restart_dead(targets, torch.Generator().manual_seed(0)) == 2
     # only one point of slot 0 is away from its code, so one dead code moves there and the other stays
     assert sorted(books.vectors[0, :, 0].tolist()) == [0.0, 9.0, 60.0]

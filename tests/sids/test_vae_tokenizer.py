@@ -44,6 +44,7 @@ def test_the_steps_loss_is_the_papers_formula_per_item() -> None:
             expected += sum(1.25 * float(((z[m] - e[m]) ** 2).sum()) for m in range(2))
     assert losses.total.item() == pytest.approx(expected / 8, rel=1e-4)
     assert int(model.books.used.sum()) == 16
+    assert losses.terms["used"].item() == pytest.approx(int((model.books.used > 0).sum()) / 12)
 
 
 def test_shares_of_a_batch_add_up_to_the_whole() -> None:

@@ -91,6 +91,10 @@ class Codebooks(nn.Module):
         """Add to the use of each code since the last `restart_dead`."""
         self.used.scatter_add_(1, codes.T, torch.ones_like(codes.T, dtype=self.used.dtype))
 
+    def share_used(self) -> Tensor:
+        """Share of all codes that were chosen since the last `restart_dead`."""
+        return (self.used > 0).sum() / sum(self.sizes)
+
     @torch.no_grad()
     def restart_dead(self, targets: Tensor, generator: torch.Generator) -> int:
         """Move codes that nothing chose to targets (n, n_codes, width) that are badly served; returns how many.

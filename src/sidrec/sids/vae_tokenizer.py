@@ -70,7 +70,9 @@ class QuantisationObjective:
         model.books.count(quantised.codes)
         recon = reconstruction_loss(inputs, passed.restored).sum() / len(batch.rows)
         quant = quantisation_loss(quantised.targets, quantised.chosen, self.commitment_weight).sum() / len(batch.rows)
-        yield Losses(recon + quant, {"reconstruction": recon.detach(), "quantisation": quant.detach()})
+        # a figure to watch, not a loss; weighted, because the shares of a step are added up
+        used = model.books.share_used() * len(inputs) / len(batch.rows)
+        yield Losses(recon + quant, {"reconstruction": recon.detach(), "quantisation": quant.detach(), "used": used})
 
     def validate(self, module: nn.Module) -> dict[str, float]:
         """All items (a sample of large sets): relative error, share of surplus items on shared IDs, and their sum."""
