@@ -61,7 +61,7 @@ class SemanticIds:
     @cached_property
     def n_unique(self) -> int:
         """How many different IDs there are."""
-        return len(np.unique(self.codes, axis=0)) if self.n_items else 0
+        return len(np.unique(self.keys))
 
     @cached_property
     def n_colliding(self) -> int:
