@@ -18,7 +18,8 @@ from sidrec.pipeline.cells import Cell, Places, cells_of
 from sidrec.pipeline.plan import Plan
 from sidrec.pipeline.records import CellRecord
 from sidrec.pipeline.run_cells import failed_record, finished_record, message_of, prepare_data
-from sidrec.pipeline.tasks import SHARED, Processes, Run, run_all, run_here, tasks_of
+from sidrec.pipeline.tasks import SHARED, Run, run_all, run_here, tasks_of
+from sidrec.pipeline.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _runner(plan: Plan, places: Places, processes: int) -> Iterator[Run]:
     if processes == 1:
         yield run_here(plan, places)
         return
-    run = Processes(places, threads=max(1, (os.cpu_count() or 1) // processes))
+    run = Workers(places, threads=max(1, (os.cpu_count() or 1) // processes))
     try:
         yield run
     finally:

@@ -1,23 +1,17 @@
-"""The work of a benchmark in pieces that can be done side by side, here or in processes of their own."""
+"""The work of a benchmark in pieces that can be done side by side."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from sidrec.core.progress import SilentProgress
 from sidrec.core.storage import storage_errors
-from sidrec.pipeline.cells import Cell, Places, cells_of
+from sidrec.pipeline.cells import Cell, Places
 from sidrec.pipeline.plan import Plan
-from sidrec.pipeline.records import read_plan_file
 from sidrec.pipeline.run_cells import make_embeddings, make_sids, message_of, run_cells
 
 Kind = Literal["embeddings", "sids", "model"]
@@ -92,61 +86,8 @@ def run_here(plan: Plan, places: Places) -> Run:
     return run
 
 
-class Processes:
-    """Runs each task in a process of its own, so that one that dies takes no other with it."""
-
-    def __init__(self, places: Places, threads: int) -> None:
-        self._places = places
-        self._environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
-        self._children: set[subprocess.Popen[str]] = set()
-
-    def __call__(self, task: Task) -> str:
-        words = [sys.executable, "-m", "sidrec.pipeline.tasks", str(self._places.out), task.kind, task.name]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(words, stdin=pipe, stderr=pipe, env=self._environment, text=True) as child:
-            self._children.add(child)
-            assert child.stderr is not None
-            said = child.stderr.read()
-            child.wait()
-            self._children.discard(child)
-        if child.returncode == 0:
-            return ""
-        _keep_log(self._places, task, said)
-        if child.returncode < 0:
-            return f"its process was ended by signal {-child.returncode}; with 9 that is often a lack of memory."
-        return said.strip().split("\n")[-1]
-
-    def stop(self) -> None:
-        for child in list(self._children):
-            child.kill()
-
-
 def _keep_log(places: Places, task: Task, text: str) -> None:
     folder = places.out / "logs"
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{task.words}.log").write_text(text, encoding="utf-8")
-
-
-def _end_with_parent() -> None:
-    """Nothing is ever sent to standard input: when it closes, whoever started this process is gone."""
-    sys.stdin.read()
-    os._exit(1)
-
-
-def main(out: str, kind: Kind, name: str) -> None:
-    """A process of its own: find the task in the benchmark's plan, do it, and end with its words."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    places = Places(Path(out))
-    plan = Plan.parse(read_plan_file(places.plan), owner="a plan", where=str(places.plan))
-    task = next(task for task in tasks_of(kind, cells_of(plan)) if task.name == name)
-    try:
-        perform(plan, task, places)
-    except Exception as error:
-        traceback.print_exc()
-        raise SystemExit(message_of(error)) from None
-
-
-if __name__ == "__main__":
-    _, directory, chosen, called = sys.argv
-    main(directory, cast(Kind, chosen), called)

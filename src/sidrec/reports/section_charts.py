@@ -41,7 +41,7 @@ def result_charts(summary: SectionSummary) -> list[str]:
 
 
 def learning_chart(summary: SectionSummary) -> str | None:
-    """The validation figure after each epoch, one curve per trained model (first seed)."""
+    """The validation figure after each epoch, one curve per model (first seed); none where all rows share a model."""
     lines, seen, name = [], set(), ""
     for row in summary.rows:
         if not row.row.records or row.row.records[0].model in seen:
@@ -53,7 +53,7 @@ def learning_chart(summary: SectionSummary) -> str | None:
             name = names[0]
             points = tuple(Point(entry["epoch"], entry[name]) for entry in history if name in entry)
             lines.append(Line(row.row.label, points))
-    if not lines or max(len(line.points) for line in lines) < 2:
+    if len(lines) < 2 or max(len(line.points) for line in lines) < 2:
         return None
     return line_chart(
         f"Learning: {name.removeprefix(_VALIDATION)} on validation", lines, "epoch", width=700, height=300

@@ -16,10 +16,9 @@ def figures_table(summary: SectionSummary, beside: PublishedTable | None) -> Tab
     metrics = runs.metrics()
     base = runs.section.compared_with
     columns = (
-        "row",
+        "model" if runs.section.models else "variant",
         *(_heading(name) for name in metrics),
         f"{_heading(runs.judge)} against {base}",
-        "seeds",
         "training",
         "users/s",
     )
@@ -105,12 +104,12 @@ def _difference(row: RowSummary, base: str) -> Entry:
     return Entry(_signed(row.against), below, marks.get(row.against.verdict, ""))
 
 
-def _costs(row: RowSummary) -> tuple[Entry, Entry, Entry]:
+def _costs(row: RowSummary) -> tuple[Entry, Entry]:
     records = row.row.records
     if not records:
-        return tuple(Entry(_NOT_MEASURED, mark="muted", number=True) for _ in range(3))  # type: ignore[return-value]
-    seeds = Entry(", ".join(str(record.seed) for record in records), number=True)
-    return seeds, _training(row), Entry(f"{_mean([record.users_per_s for record in records]):,.0f}", number=True)
+        nothing = Entry(_NOT_MEASURED, mark="muted", number=True)
+        return nothing, nothing
+    return _training(row), Entry(f"{_mean([record.users_per_s for record in records]):,.0f}", number=True)
 
 
 def _training(row: RowSummary) -> Entry:
@@ -127,7 +126,7 @@ def _plain(summary: SectionSummary, beside: PublishedTable | None) -> tuple[tupl
     columns = ["row", "model"]
     for name in metrics:
         columns += [name, f"{name} low", f"{name} high", f"{name} sd over seeds", f"{name} published"]
-    columns += ["difference", "difference low", "difference high", "p", "verdict", "seeds", "train seconds", "users/s"]
+    columns += ["difference", "difference low", "difference high", "p", "verdict", "seeds", "training", "users/s"]
     lines = [tuple(columns)]
     for row in summary.rows:
         line = [row.row.label, row.row.model]
@@ -139,7 +138,12 @@ def _plain(summary: SectionSummary, beside: PublishedTable | None) -> tuple[tupl
                 ours = [f"{number:.6f}" for number in numbers]
             line += [*ours, _published(None if beside is None else beside.rows.get(row.row.label, {}).get(name))]
         lines.append(
-            (*line, *_plain_difference(row, summary.runs.section.compared_with), *(e.text for e in _costs(row)))
+            (
+                *line,
+                *_plain_difference(row, summary.runs.section.compared_with),
+                _seeds(row),
+                *(entry.text for entry in _costs(row)),
+            )
         )
     return tuple(lines)
 
@@ -152,11 +156,16 @@ def _plain_difference(row: RowSummary, base: str) -> tuple[str, ...]:
     return (*(f"{number:.6f}" for number in numbers), f"{found.p:.3g}", found.verdict)
 
 
+def _seeds(row: RowSummary) -> str:
+    return " ".join(str(record.seed) for record in row.row.records) or _NOT_MEASURED
+
+
 def _note(summary: SectionSummary, beside: PublishedTable | None) -> str:
     runs = summary.runs
     users = next((row.test[0].users for row in runs.measured), 0)
     marks = "Bold: best, underlined: second. Beneath each figure its 95 % interval over users."
-    words = f"{users:,} users, test items, full ranking. {marks}"
+    seeds = ", ".join(str(seed) for seed in runs.plan.seeds)
+    words = f"{users:,} users, test items, full ranking; seeds {seeds}; {runs.plan.agreed_budget}. {marks}"
     if beside is None:
         return f"{words} The paper prints no numbers for this experiment."
     same = runs.published_dataset == beside.dataset

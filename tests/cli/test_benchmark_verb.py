@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from sidrec.cli.app import main
+from sidrec.data.synthetic import cycle
+
+PLAN = """
+title = "Floors"
+scale = "tiny"
+[datasets]
+shop = "shop"
+[[section]]
+name = "main-table"
+title = "Models"
+models = ["popularity"]
+"""
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run a command line inside a folder with a plan; gives exit code, output and errors."""
+    cycle(n_items=10, n_users=12).save(tmp_path / "shop")
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["sidrec", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return int(stop.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def test_a_plan_is_run_once_and_said_in_lines(run):
+    code, said, noted = run("benchmark", "plan.toml", "--out", "runs")
+    assert code == 0
+    assert "1 cells, 1 done, 0 already there, 0 failed; at most 8 epochs" in said
+    assert "next: sidrec report runs --out runs-report" in said
+    assert "[1/1] main-table | shop | popularity | seed 0: recall@10" in noted
+    assert "0 done, 1 already there" in run("benchmark", "plan.toml", "--out", "runs")[1]
+
+
+def test_options_replace_the_plans_values(run):
+    code, said, _ = run("benchmark", "plan.toml", "--out", "r", "--seeds", "3,4", "--epochs", "2", "--json")
+    found = json.loads(said)
+    assert code == 0
+    assert [record["seed"] for record in found["records"]] == [3, 4]
+    assert found["budget"] == "at most 2 epochs of training per model"
+
+
+def test_a_failed_cell_ends_with_code_1_and_its_words(run, tmp_path):
+    (tmp_path / "empty").mkdir()
+    code, said, _ = run("benchmark", "plan.toml", "--out", "runs", "--data", "shop=empty")
+    assert code == 1
+    assert "1 failed" in said and "failed: main-table/shop/popularity-seed0: " in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--seeds", "a"], "--seeds a: write numbers"),
+        (["--data", "shop"], "write it as NAME=PATH"),
+        (["--data", "other=x"], "the plan has no such data set"),
+        (["--scale", "huge"], "scale"),
+    ],
+)
+def test_wrong_options_are_one_sentence_before_anything_runs(run, tmp_path, words, message):
+    code, _, errors = run("benchmark", "plan.toml", "--out", "runs", *words)
+    assert code == 2
+    assert message in errors and "Traceback" not in errors
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_unknown_model_is_named_before_anything_runs(run, tmp_path):
+    (tmp_path / "plan.toml").write_text(PLAN.replace('"popularity"', '"popularitty"'), encoding="utf-8")
+    code, _, errors = run("benchmark", "plan.toml", "--out", "runs")
+    assert code == 2 and "did you mean popularity?" in errors
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from reference.small_plan import small_plan, small_shop
+from sidrec.pipeline.cells import Places, cells_of
+from sidrec.pipeline.tasks import Task, run_all, run_here, tasks_of
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return small_plan(small_shop(tmp_path))
+
+
+def test_tasks_are_what_cells_share(plan):
+    cells = cells_of(plan)
+    assert [len(task.cells) for task in tasks_of("embeddings", cells)] == [4]
+    assert [len(task.cells) for task in tasks_of("sids", cells)] == [3, 1]
+    assert [len(task.cells) for task in tasks_of("model", cells)] == [1, 1, 3, 1]
+
+
+def test_never_more_at_a_time_than_asked():
+    running, most, lock = 0, 0, threading.Lock()
+
+    def run(task: Task) -> str:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+        return "" if task.name != "3" else "no"
+
+    tasks = [Task("model", str(number), ()) for number in range(9)]
+    found = {task.name: message for task, message in run_all(tasks, run, 3)}
+    assert most == 3
+    assert found == {str(number): "no" if number == 3 else "" for number in range(9)}
+
+
+def test_a_failure_here_is_words_and_a_log(plan, tmp_path):
+    places = Places(tmp_path / "out")
+    task = tasks_of("model", cells_of(plan))[0]
+    message = run_here(plan, places)(task)  # nothing was prepared
+    assert "no such directory" in message
+    assert "Traceback" in (places.out / "logs" / f"{task.words}.log").read_text(encoding="utf-8")
