@@ -165,6 +165,16 @@ def test_parts_of_another_job_are_not_taken(model, users, tmp_path):
     assert pl.read_parquet(out)["user_id"].to_list() == [1, 2]
 
 
+def test_long_filters_are_told_apart(model, shop, users, tmp_path):
+    """A data frame's column prints shortened; two that differ in the middle are still two jobs."""
+    ids = shop.catalog.item_ids
+    recommend_many(model, users, tmp_path / "out.parquet", deny=ids[:30])
+    middle = ids[:30].to_list()
+    middle[15] = "nowhere"
+    assert not recommend_many(model, users, tmp_path / "out.parquet", deny=pl.Series(middle)).skipped
+    assert recommend_many(model, users, tmp_path / "out.parquet", deny=middle).skipped
+
+
 def test_a_strange_file_in_the_way_is_left_alone(model, users, tmp_path):
     for name, content in (("notes.txt", b"mine"), ("users.parquet", users.read_bytes())):
         (tmp_path / name).write_bytes(content)

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -94,9 +94,17 @@ def recommend_many(
 
 def _origin(model: Recommender, users: UserTable, request: Request, *, titles: bool) -> Origin:
     """The job: the same origin gives the same rows, so finished parts of it may be used."""
-    settings = {**request, "titles": titles, "engine": getattr(model, "engine", "torch")}
+    filters = {"allow": _plain(request.get("allow")), "deny": _plain(request.get("deny"))}
+    settings = {**request, **filters, "titles": titles, "engine": getattr(model, "engine", "torch")}
     made_from = {"model": model.origin(model.trained_on).fingerprint, "users": sha256_of(users.path)}
     return Origin(KIND, settings=settings, made_from=made_from)
+
+
+def _plain(wanted: ItemFilter | None) -> Any:
+    """A filter written out in full: a column of a data frame would be shortened where it is hashed."""
+    if isinstance(wanted, Mapping):
+        return {str(column): [str(value) for value in values] for column, values in wanted.items()}
+    return wanted if wanted is None else [str(item_id) for item_id in wanted]
 
 
 def _table(user_ids: pa.ChunkedArray, answer: Recommendations, *, titles: bool) -> pa.Table:
