@@ -32,8 +32,10 @@ class FilterBlock(nn.Module):
         self.after_filter, self.after_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
         self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.after_filter(x + self.dropout(self.filter(x)))
+    def forward(self, x: Tensor, places: slice = slice(None)) -> Tensor:
+        """The filter mixes all places; the rest is computed for the chosen ones only."""
+        mixed = self.filter(x)[:, places]
+        x = self.after_filter(x[:, places] + self.dropout(mixed))
         out: Tensor = self.after_mlp(x + self.dropout(self.mlp(x)))
         return out
 
@@ -57,9 +59,10 @@ class FMLPRecNetwork(ItemNetwork):
         """(rows, max_history), -1 where the window is empty, to the vector at the newest place."""
         x = self.items(items.clamp_min(0)) * (items >= 0).unsqueeze(-1)
         x = self.dropout(self.norm(x + self.positions))
-        for block in self.blocks:
+        *earlier, last = self.blocks
+        for block in earlier:
             x = block(x)
-        newest: Tensor = x[:, -1]
+        newest: Tensor = last(x, slice(self.length - 1, self.length))[:, 0]
         return newest
 
     def item_table(self) -> Tensor:
