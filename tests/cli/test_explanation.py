@@ -13,6 +13,7 @@ from sidrec.decoding.diffusion import search
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.restriction import Catalogue
 from sidrec.models.base import Ranking
+from sidrec.models.llada_rec.config import SearchSettings
 from sidrec.models.llada_rec.generate import Generation
 
 CATALOG = Catalog(pl.DataFrame({"item_id": list("abcdefgh"), "title": [f"[bold]lamp {n}" for n in range(8)]}))
@@ -35,7 +36,7 @@ def generation() -> Generation:
 
 
 def test_titles_are_shown_as_they_are(capsys):
-    explanation.show(generation(), ["b", "nowhere", "c"], CATALOG)
+    explanation.show(generation(), ["b", "nowhere", "c"], CATALOG, SearchSettings())
     out = capsys.readouterr().out
     assert out.startswith("What the user had, newest last:\n  - [bold]lamp 1\n  - [bold]lamp 2\n\n")
     assert "Every item has an ID of 3 codes." in out
@@ -44,14 +45,23 @@ def test_titles_are_shown_as_they_are(capsys):
 
 
 def test_a_long_history_shows_its_newest(capsys):
-    explanation.show(generation(), list("abcdefgh"), CATALOG)
+    explanation.show(generation(), list("abcdefgh"), CATALOG, SearchSettings())
     out = capsys.readouterr().out
     assert "  (3 older ones)\n  - [bold]lamp 3\n" in out and "  - [bold]lamp 2\n  -" not in out
 
 
+def test_the_rules_are_those_of_the_search(capsys):
+    explanation.show(generation(), ["a"], CATALOG, SearchSettings())
+    out = capsys.readouterr().out
+    assert "slot by slot, the surest slot first;\ncodes that lead to no item are never taken." in out
+    explanation.show(generation(), ["a"], CATALOG, SearchSettings(order="right-to-left", only_real_items=False))
+    out = capsys.readouterr().out
+    assert "slot by slot, right to left;\ncodes that lead to no item may be taken, too" in out
+
+
 def test_a_terminal_without_blocks_gets_plain_bars(capsys, monkeypatch):
     monkeypatch.setattr(explanation, "sys", SimpleNamespace(stdout=SimpleNamespace(encoding="ascii")))
-    explanation.show(generation(), ["a"], CATALOG)
+    explanation.show(generation(), ["a"], CATALOG, SearchSettings())
     assert "slot 1  ################........  66.7 %" in capsys.readouterr().out
 
 

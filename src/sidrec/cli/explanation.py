@@ -9,21 +9,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sidrec.data.catalog import Catalog
     from sidrec.decoding.drawing import Drawing
+    from sidrec.models.llada_rec.config import SearchSettings
     from sidrec.models.llada_rec.generate import Generation
 
 N_HISTORY = 5
 STYLES = (("Step ", "bold"), ("<- filled now", "green"), ("    1. [", "cyan"), ("         - ", "dim"))
 
 
-def show(generation: Generation, history: Sequence[str], catalog: Catalog) -> None:
+def show(
+    generation: Generation, history: Sequence[str], catalog: Catalog, search: SearchSettings | None = None
+) -> None:
     """What went in, every step, in colour where a terminal is watching."""
     from rich.console import Console
     from rich.text import Text
 
     from sidrec.decoding.drawing import draw, tell
+    from sidrec.models.llada_rec.config import SearchSettings
 
+    search = search or SearchSettings()
     stories = tell(generation.trace, catalog.titles, generation.constraint)
-    lines = [*_introduction(generation, history, catalog), *draw(stories, _characters()), ""]
+    lines = [*_had(history, catalog), "", *_rules(generation, search), "", *draw(stories, _characters()), ""]
     terminal = Console(highlight=False)
     for line in lines:
         style = next((style for mark, style in STYLES if mark in line), "")
@@ -41,19 +46,20 @@ def as_dicts(generation: Generation, titles: Sequence[str], n_titles: int = 10) 
     return steps
 
 
-def _introduction(generation: Generation, history: Sequence[str], catalog: Catalog) -> list[str]:
+def _had(history: Sequence[str], catalog: Catalog) -> list[str]:
     items = catalog.index_of(history)
     known = [catalog.titles[item] for item in items[items >= 0]]
-    n_codes = generation.trace.steps[0].before.codes.shape[-1]
     older = [f"  ({len(known) - N_HISTORY} older ones)"] if len(known) > N_HISTORY else []
+    return ["What the user had, newest last:", *older, *(f"  - {title}" for title in known[-N_HISTORY:])]
+
+
+def _rules(generation: Generation, search: SearchSettings) -> list[str]:
+    n_codes = generation.trace.steps[0].before.codes.shape[-1]
+    order = "the surest slot first" if search.order == "adaptive" else search.order.replace("-", " ")
+    real = "are never taken" if search.only_real_items else "may be taken, too (only_real_items is off)"
     return [
-        "What the user had, newest last:",
-        *older,
-        *(f"  - {title}" for title in known[-N_HISTORY:]),
-        "",
-        f"Every item has an ID of {n_codes} codes. The next item's ID is guessed slot by slot, the surest slot first;",
-        "codes that lead to no item are never taken, and the likeliest candidates go on together.",
-        "",
+        f"Every item has an ID of {n_codes} codes. The next item's ID is guessed slot by slot, {order};",
+        f"codes that lead to no item {real}. The likeliest candidates go on side by side.",
     ]
 
 

@@ -197,7 +197,7 @@ def _explain(
         steps = explanation.as_dicts(generation, model.catalog.titles)
         console.show_json({**_as_dict(model, history, answer), "steps": steps})
         return
-    explanation.show(generation, history, model.catalog)
+    explanation.show(generation, history, model.catalog, model.settings.search)
     show(answer, request["k"])
 
 

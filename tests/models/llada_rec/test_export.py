@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from functools import cache
 
+import polars as pl
 import pytest
 import torch
 
 from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.data.synthetic import clusters
 from sidrec.models.llada_rec.config import LLaDARecSettings
+from sidrec.models.llada_rec.engines import ExportedNetwork
 from sidrec.models.llada_rec.export import export, load_graphs, weights_of
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.predict import make_predict
@@ -19,10 +22,10 @@ from sidrec.models.llada_rec.recommender import LLaDARec
 SIZES = (5, 4, 3)
 ENGINES = ["onnx", "openvino"]
 WAYS = [
-    {"attention": "prefix"},
+    {"attention": "prefix", "n_layers": 2},
     {"attention": "causal", "head": "shared"},
     {"attention": "inter-item-causal", "positions": "absolute", "logit_temperature": 0.7},
-    {"attention": "bidirectional"},
+    {"attention": "bidirectional", "n_layers": 2},
     {"attention": "intra-item-causal", "positions": "absolute"},
     {"attention": "prefix", "max_history": 1},
     {"attention": "bidirectional", "max_history": 1},
@@ -31,7 +34,7 @@ WAYS = [
 
 def network(seed: int = 0, **values: object) -> MaskPredictor:
     torch.manual_seed(seed)
-    base = {"d_model": 16, "n_heads": 2, "n_layers": 2, "max_history": 6}
+    base = {"d_model": 16, "n_heads": 2, "n_layers": 1, "max_history": 6}
     module = MaskPredictor(SIZES, LLaDARecSettings.model_validate(base | values)).eval()
     for parameter in module.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
@@ -90,8 +93,21 @@ def test_the_same_recommendations_by_every_engine(attention, tmp_path) -> None:
 
 
 @pytest.mark.slow
+def test_new_items_need_no_new_graphs(tmp_path) -> None:
+    by_torch, new = copy.copy(model("bidirectional")), data().catalog.frame[:3]
+    by_onnx = by_torch.with_engine("onnx", tmp_path / "graphs")
+    for changed in (by_torch, by_onnx):
+        changed.add_items(new.with_columns(pl.Series("item_id", ["x", "y", "z"])))
+    assert isinstance(by_onnx._fitted().network, ExportedNetwork)
+    history = [data().catalog.item_ids.to_list()[:3]]
+    found, wanted = by_onnx.recommend(history, 43), by_torch.recommend(history, 43)
+    assert {"x", "y", "z"} <= set(found.item_ids[0])
+    assert found.item_ids == wanted.item_ids and found.scores[0] == pytest.approx(wanted.scores[0], abs=1e-4)
+
+
+@pytest.mark.slow
 def test_graphs_are_an_artefact_of_their_weights(tmp_path) -> None:
-    module, said = network(attention="bidirectional", n_layers=1), []
+    module, said = network(attention="bidirectional"), []
 
     class Notes:
         def note(self, text: str) -> None:
@@ -100,7 +116,7 @@ def test_graphs_are_an_artefact_of_their_weights(tmp_path) -> None:
     export(module, tmp_path / "graphs")
     export(module, tmp_path / "graphs", Notes())  # type: ignore[arg-type]
     assert said == [f"{tmp_path / 'graphs'}: already exported, skipped."]
-    other = network(1, attention="bidirectional", n_layers=1)
+    other = network(1, attention="bidirectional")
     with pytest.raises(ArtifactError, match="graphs of another model; run `sidrec export`"):
         load_graphs("onnx", other, tmp_path / "graphs")
 
