@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+
+from sidrec.reports.build import build_report
+
+
+@pytest.fixture(scope="module")
+def report(out, tmp_path_factory):
+    return build_report([out], tmp_path_factory.mktemp("report") / "page")
+
+
+def test_every_row_is_in_every_form(report):
+    page = report.page.read_text(encoding="utf-8")
+    text = (report.out / "report.md").read_text(encoding="utf-8")
+    with (report.out / "main-table-shop.csv").open(encoding="utf-8") as file:
+        rows = [line[0] for line in csv.reader(file)][1:]
+    assert rows == ["popularity", "sasrec-ce", "llada-rec", "no room"]
+    for label in rows:
+        assert label in page and label in text
+
+
+def test_no_cell_of_any_table_is_empty(report):
+    page = report.page.read_text(encoding="utf-8")
+    assert re.findall(r"<td[^>]*><span>\s*</span>", page) == []
+    for file in report.out.glob("*.csv"):
+        with file.open(encoding="utf-8") as lines:
+            rows = list(csv.reader(lines))
+        assert all(cell.strip() for row in rows for cell in row), file.name
+        assert len({len(row) for row in rows}) == 1
+
+
+def test_figures_traces_health_and_failures_are_on_the_page(report):
+    page = report.page.read_text(encoding="utf-8")
+    assert page.count("<svg") >= 5
+    assert "Step 1 of 2" in page and "Health of the semantic IDs" in page
+    assert 'class="warning"' in page and report.problems
+    for outside in ("<script", "<link", "<img", "url("):
+        assert outside not in page
+
+
+def test_several_benchmarks_become_one_report(out, tmp_path):
+    found = build_report([out, out], tmp_path / "page")
+    assert len(found.sections) == 4 and found.title == "Benchmarks"
