@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
+from reference.tiny_recipe import TINY
 from sidrec.cli.app import main
 from sidrec.pipeline import demo
 from sidrec.pipeline.demo import DemoSize
-from sidrec.pipeline.recipes import Recipe
 
 
 @pytest.fixture
@@ -17,7 +17,9 @@ def run(monkeypatch, capsys, tmp_path):
 
     def call(*words: str) -> str:
         monkeypatch.setattr(demo, "DemoSize", lambda: DemoSize(n_items=150, n_users=60))
-        monkeypatch.setattr(demo, "RECIPES", (Recipe("popularity", {}, "demo"),))
+        (tmp_path / "tiny.toml").write_text(TINY)
+        monkeypatch.setattr(demo, "RIVALS", ("demo/popularity",))
+        monkeypatch.setattr(demo, "FLAGSHIP", str(tmp_path / "tiny.toml"))
         monkeypatch.setattr(sys, "argv", ["sidrec", "demo", "--out", str(tmp_path), *words])
         with pytest.raises(SystemExit) as stop:
             main()
@@ -30,10 +32,12 @@ def run(monkeypatch, capsys, tmp_path):
 def test_the_tour_is_readable(run, tmp_path):
     out = run()
     assert out.startswith("A synthetic shop: 60 shoppers, 150 products, ")
-    assert "popularity recommends" in out
+    assert "llada-rec recommends" in out
+    assert "150 different ones for 150 products" in out
+    assert "Step 1 of 3" in out
     assert out.count("and then in truth: ") == 3
     assert f"wrote {tmp_path}" in out
-    assert "next: sidrec evaluate" in out
+    assert "next: sidrec recommend" in out
 
 
 def test_one_json_object(run):

@@ -5,12 +5,15 @@ import json
 
 import pytest
 
+from reference.tiny_recipe import TINY
 from sidrec.core.progress import LineProgress
 from sidrec.data.dataset import Dataset
 from sidrec.models.registry import load_model
-from sidrec.pipeline.demo import RECIPES, DemoSize, judged, run_demo, shopper_examples
+from sidrec.pipeline import demo
+from sidrec.pipeline.demo import DemoSize, judged, run_demo, shopper_examples
 
 SMALL = DemoSize(n_items=150, n_users=60)
+KEYS = ["popularity", "llada-rec"]
 
 
 @pytest.fixture(scope="module")
@@ -18,19 +21,37 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("demo")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_recipes(folder):
+    """The demo's steps with models that train in a second."""
+    (folder / "tiny.toml").write_text(TINY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "RIVALS", ("demo/popularity",))
+        patch.setattr(demo, "FLAGSHIP", str(folder / "tiny.toml"))
+        yield
+
+
 @pytest.fixture(scope="module")
-def result(folder):
+def result(folder, quick_recipes):
     return run_demo(folder, SMALL)
 
 
 def test_every_recipe_is_trained_and_judged(result, folder):
-    assert list(result.evaluations) == [recipe.key for recipe in RECIPES]
-    for recipe in RECIPES:
-        assert load_model(folder / recipe.key).key == recipe.key
-        assert judged(folder, recipe.key).is_dir()
-        assert result.evaluations[recipe.key].users == 60
+    assert list(result.evaluations) == KEYS
+    for key in KEYS:
+        assert load_model(folder / key).key == key
+        assert judged(folder, key).is_dir()
+        assert result.evaluations[key].users == 60
     assert result.statistics["items"] == 150
-    assert json.loads(json.dumps(result.as_dict()))["models"][RECIPES[0].key]["users"] == 60
+    assert result.health["unique_ids"] == 150
+    assert json.loads(json.dumps(result.as_dict()))["models"]["popularity"]["users"] == 60
+
+
+def test_the_explained_generation_is_the_first_shoppers(result, folder):
+    data = Dataset.load(folder / "data")
+    assert data.catalog.index_of(result.explained.history).tolist() == data.sequences[0][:-1].tolist()
+    shown = [data.catalog.titles[item] for item in result.explained.generation.ranking.items[0]]
+    assert shown == result.examples[0].recommended
 
 
 def test_examples_tell_the_truth_in_titles(result, folder):
@@ -52,4 +73,4 @@ def test_a_second_run_finds_everything_finished(result, folder):
     again = run_demo(folder, SMALL, LineProgress(stream))
     assert again.as_dict() == result.as_dict()
     assert "synthetic shop is already there" in stream.getvalue()
-    assert stream.getvalue().count("already evaluated") == len(RECIPES)
+    assert stream.getvalue().count("already evaluated") == len(KEYS)

@@ -24,13 +24,14 @@ def demo(
         console.show_json(result.as_dict())
         return
     show(result)
-    console.wrote(out, f"sidrec evaluate {out / result.recommender} --data {out / 'data'}")
+    history = ",".join(result.explained.history)
+    console.wrote(out, f"sidrec recommend {out / result.recommender} --history {history} --explain")
     console.say(f"      ranks and figures of each model are in {judged(out, 'MODEL')}")
 
 
 def show(result: DemoResult) -> None:
     """The shop, the models' figures, and some shoppers."""
-    from sidrec.cli import console
+    from sidrec.cli import console, explanation
 
     counts = (f"{result.statistics[name]:,}" for name in ("users", "items", "interactions"))
     console.say("A synthetic shop: {} shoppers, {} products, {} purchases.".format(*counts))
@@ -40,9 +41,16 @@ def show(result: DemoResult) -> None:
         for key, found in result.evaluations.items()
     ]
     console.show_table("The next purchase, full ranking", ["model", *names, "users/s"], rows)
+    ids = result.health
+    console.say(
+        f"Semantic IDs: {ids['unique_ids']:,} different ones for {ids['items']:,} products, "
+        f"{ids['used_codes']} of {ids['codes']} codes in use."
+    )
     for number, example in enumerate(result.examples, start=1):
         hit = {example.bought_next: " (bought next)"}
         rows = [(place, title + hit.get(title, "")) for place, title in enumerate(example.recommended, start=1)]
         console.say(f"Shopper {number} bought: " + "; ".join(example.history[-4:]))
         console.say(f"and then in truth: {example.bought_next}")
         console.show_table(f"{result.recommender} recommends", ["place", "product"], rows)
+    console.say("How the first shopper's list was generated")
+    explanation.show(result.explained.generation, result.explained.history, result.explained.catalog)

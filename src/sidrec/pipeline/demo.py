@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from sidrec.core.artifacts import Origin, finished
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.synthetic import demo_shop
+from sidrec.embeddings.embed import embed_catalog
 from sidrec.evaluation.evaluate import evaluate_saved
 from sidrec.evaluation.results import Evaluation
 from sidrec.models.base import Recommender
-from sidrec.pipeline.recipes import Recipe
+from sidrec.models.llada_rec.generate import Generation
+from sidrec.models.llada_rec.recommender import LLaDARec
+from sidrec.pipeline.recipes import read_recipe
 from sidrec.pipeline.train import train
+from sidrec.sids.tokenize import tokenize
 
-RECIPES = (Recipe("popularity", {}, "demo"),)
-"""What is trained and judged, in this order; the last one recommends."""
+RIVALS = ("demo/popularity", "demo/sasrec-ce")
+FLAGSHIP = "demo/llada-rec"
+"""Recipes: what is trained and judged beside the flagship, and the flagship, which recommends."""
 
 
 @dataclass(frozen=True)
@@ -39,30 +45,63 @@ class ShopperExample:
 
 
 @dataclass(frozen=True)
+class Explained:
+    """One shopper's generation, with what the drawing needs."""
+
+    history: list[str]
+    generation: Generation
+    catalog: Catalog
+
+
+@dataclass(frozen=True)
 class DemoResult:
     statistics: dict[str, Any]
     evaluations: dict[str, Evaluation]
     recommender: str
+    health: dict[str, Any]
+    """The semantic IDs' health report."""
     examples: list[ShopperExample]
+    explained: Explained
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "data": self.statistics,
             "models": {key: evaluation.as_dict() for key, evaluation in self.evaluations.items()},
             "recommender": self.recommender,
+            "semantic_ids": self.health,
             "examples": [vars(example) for example in self.examples],
         }
 
 
 def run_demo(out: Path, size: DemoSize | None = None, progress: Progress | None = None) -> DemoResult:
-    """Prepare, train, evaluate, recommend."""
+    """Prepare, embed, tokenize, train, evaluate, recommend, explain."""
     out, size, progress = Path(out), size or DemoSize(), progress or SilentProgress()
     data = prepare_shop(out / "data", size, progress)
     evaluations = {}
-    for recipe in RECIPES:
-        model = train(out / "data", out / recipe.key, recipe, progress=progress).model
-        evaluations[recipe.key] = evaluate_saved(out / recipe.key, data, judged(out, recipe.key), progress=progress)
-    return DemoResult(data.statistics().as_dict(), evaluations, model.key, shopper_examples(model, data))
+    for recipe in map(read_recipe, RIVALS):
+        train(out / "data", out / recipe.key, recipe, progress=progress)
+        evaluations[recipe.key] = judge(out, recipe.key, data, progress)
+    recipe = read_recipe(FLAGSHIP)
+    model = cast(LLaDARec, recipe.build())
+    embeddings = embed_catalog(data.catalog, model.settings.embedding, progress, out / "embeddings")
+    ids = tokenize(embeddings, model.settings.tokenize, progress, out / "sids", titles=data.catalog.titles)
+    model = cast(LLaDARec, train(out / "data", out / recipe.key, recipe, sids=out / "sids", progress=progress).model)
+    evaluations[recipe.key] = judge(out, recipe.key, data, progress)
+    examples = shopper_examples(model, data)
+    explained = explain_first(model, data)
+    return DemoResult(data.statistics().as_dict(), evaluations, model.key, ids.report, examples, explained)
+
+
+def judge(out: Path, key: str, data: Dataset, progress: Progress) -> Evaluation:
+    """A model's test figures, found finished where they are."""
+    return evaluate_saved(out / key, data, judged(out, key), progress=progress)
+
+
+def explain_first(model: LLaDARec, data: Dataset) -> Explained:
+    """How the first shopper's list came about."""
+    item_ids = data.catalog.item_ids.to_list()
+    history = [item_ids[item] for item in data.cases("test").histories[0]]
+    return Explained(history, model.explain(history, k=5, exclude_seen=True), data.catalog)
 
 
 def prepare_shop(path: Path, size: DemoSize, progress: Progress) -> Dataset:
