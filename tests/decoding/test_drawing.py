@@ -6,7 +6,7 @@ import torch
 
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
-from sidrec.decoding.drawing import Drawing, draw, percent, tell
+from sidrec.decoding.drawing import Drawing, Slot, StepStory, draw, percent, tell
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.restriction import Catalogue
 
@@ -30,7 +30,7 @@ def stories(seen: list[int], n_beams: int = 3, ask=predict, **plan: object):
 
 
 def test_a_drawing_can_be_read():
-    drawing = Drawing(n_beams=2, n_titles=1, title_width=8, bar_width=20, bar="#.")
+    drawing = Drawing(n_beams=2, n_titles=1, title_width=8, bar_width=20, bar="#.", parts="")
     assert draw(stories(seen=[2]), drawing) == [
         "Step 1 of 2: slot 1 is surest (80.0 %), so it gets its code now.",
         "    slot 1  ################....  80.0 %  <- filled now",
@@ -88,6 +88,15 @@ def test_the_values_behind_the_drawing():
     assert (first.n_before, first.n_after, len(first.best)) == (1, 2, 1)
     assert first.best[0].codes == [0, None] and first.best[0].titles == ["red lamp", "blue lamp"]
     assert first.best[0].probability == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("share", "bar"), [(0.0, "░░░░"), (0.03, "▏░░░"), (0.25, "█░░░"), (0.40, "█▋░░"), (0.999, "████"), (1.0, "████")]
+)
+def test_bars_show_small_shares_too(share, bar):
+    slot = Slot(1, None, share, filled_now=False)
+    story = StepStory(1, 2, [slot, Slot(2, None, 0.0, filled_now=True)], 1, {(2,): 1}, 0, [])
+    assert draw([story], Drawing(bar_width=4))[1].startswith(f"    slot 1  {bar} ")
 
 
 def test_percentages_keep_small_ones_visible():

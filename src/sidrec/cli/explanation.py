@@ -68,4 +68,4 @@ def _characters() -> Drawing:
     from sidrec.decoding.drawing import Drawing
 
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    return Drawing() if unicode else Drawing(bar="#.")
+    return Drawing() if unicode else Drawing(bar="#.", parts="")

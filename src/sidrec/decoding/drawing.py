@@ -69,6 +69,9 @@ class Drawing:
     title_width: int = 64
     bar_width: int = 24
     bar: str = "█░"
+    """Full and empty."""
+    parts: str = "▏▎▍▌▋▊▉"
+    """Growing parts of a full one, so that small shares can be compared; may be empty."""
 
 
 def tell(trace: Trace, titles: Sequence[str], fitting: Fitting, user: int = 0, n_beams: int = 3) -> list[StepStory]:
@@ -145,9 +148,15 @@ def _slot_line(slot: Slot, drawing: Drawing) -> str:
         return f"    slot {slot.number}  code {slot.code}"
     if slot.confidence is None:
         return f"    slot {slot.number}  open"
-    full = round(slot.confidence * drawing.bar_width)
-    bar = drawing.bar[0] * full + drawing.bar[1] * (drawing.bar_width - full)
-    return f"    slot {slot.number}  {bar} {percent(slot.confidence):>7}{'  <- filled now' if slot.filled_now else ''}"
+    mark = "  <- filled now" if slot.filled_now else ""
+    return f"    slot {slot.number}  {_bar(slot.confidence, drawing)} {percent(slot.confidence):>7}{mark}"
+
+
+def _bar(share: float, drawing: Drawing) -> str:
+    fineness = len(drawing.parts) + 1
+    full, part = divmod(round(share * drawing.bar_width * fineness), fineness)
+    drawn = drawing.bar[0] * full + (drawing.parts[part - 1] if part else "")
+    return drawn + drawing.bar[1] * (drawing.bar_width - len(drawn))
 
 
 def _choices(story: StepStory) -> list[str]:
