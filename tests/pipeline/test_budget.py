@@ -21,3 +21,9 @@ def test_only_models_that_train_get_it():
     assert Budget(epochs=3).values(SASRecSettings) == {"training": {"epochs": 3}}
     assert Budget(minutes=2).values(SASRecSettings) == {"training": {"minutes": 2.0}}
     assert Budget(epochs=3).values(Popularity.settings_class) == {}
+
+
+def test_own_epochs_are_held_by_the_minutes():
+    words = Budget(epochs=3, minutes=2).words(own_epochs=True)
+    assert words == "each model the epochs of its recipe, at most 2 minutes of training per model"
+    assert Budget(epochs=3).in_minutes() == Budget(epochs=3)

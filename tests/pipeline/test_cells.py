@@ -50,6 +50,18 @@ def test_the_budget_is_the_same_for_all_and_beats_recipes():
     assert found["b", 0].recipe.where == "demo/sasrec"
 
 
+def test_at_small_models_of_different_kinds_keep_their_epochs_within_the_minutes():
+    rows = [{"label": "a", "model": "sasrec"}, {"label": "b"}]
+    section = {"name": "s", "title": "S", "variants": rows, "own_epochs": True}
+    data = {"shop": {"source": "demo", "recipes": "demo"}}
+    small = cells([], scale="small", section=[section], datasets=data)["a", 0].recipe.values["training"]
+    assert small["epochs"] > 6 and small["minutes"] == 5
+    named = cells([], scale="small", section=[section], datasets=data, budget={"epochs": 3})["a", 0].recipe.values
+    assert (named["training"]["epochs"], named["training"]["minutes"]) == (3, None)
+    plain = cells([], scale="small", section=[section])["b", 0].recipe.values["training"]  # no recipe
+    assert (plain["epochs"], plain["minutes"]) == (6, 5)
+
+
 def test_the_row_beats_the_plan_beats_the_scale():
     rows = [{"label": "a"}, {"label": "b", "set": {"d_model": 16}}]
     assert cells(rows)["a", 0].recipe.values["d_model"] == 32

@@ -6,7 +6,7 @@ import pytest
 
 from sidrec.core.errors import SettingsError
 from sidrec.models.registry import MODELS
-from sidrec.pipeline.plan import parse_data, read_plan, slug
+from sidrec.pipeline.plan import only_sections, parse_data, read_plan, slug
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "recipes" / "experiments"
 SECTION = '[[section]]\nname = "a"\ntitle = "A"\nmodels = ["popularity"]\n'
@@ -78,8 +78,26 @@ def test_a_label_becomes_a_file_name():
     assert slug("λ") == "row"
 
 
-def test_the_smoke_plan_has_every_experiment_of_the_paper():
-    found = read_plan(EXPERIMENTS / "smoke.toml")
-    others = {read_plan(file).section[0].name for file in EXPERIMENTS.glob("*.toml") if file.stem != "smoke"}
-    assert {section.name for section in found.section} >= others
-    assert {"main-table", "tokenizers", "training", "inference", "attention", "orders", "steps", "lambda"} <= others
+def test_some_sections_can_be_chosen():
+    plan = read_plan(EXPERIMENTS / "smoke.toml")
+    assert [section.name for section in only_sections(plan, ["steps", "orders"]).section] == ["orders", "steps"]
+    with pytest.raises(SettingsError, match="--section nothing: the plan has no such section; it has: main-table"):
+        only_sections(plan, ["nothing"])
+
+
+EVERY = ["main-table", "tokenizers", "training", "inference", "attention", "orders", "steps", "lambda"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_each_experiment_is_a_plan(name):
+    assert [section.name for section in read_plan(EXPERIMENTS / f"{name}.toml").section] == [name]
+
+
+@pytest.mark.parametrize(("name", "data"), [("smoke", {}), ("scientific", {"amazon2018-scientific": "demo"})])
+def test_some_plans_have_every_experiment_of_the_paper(name, data):
+    assert [section.name for section in read_plan(EXPERIMENTS / f"{name}.toml", data=data).section] == EVERY
+
+
+def test_a_plan_without_its_data_says_how_to_give_it():
+    with pytest.raises(SettingsError, match="give --data amazon2018-scientific=PATH"):
+        read_plan(EXPERIMENTS / "scientific.toml")

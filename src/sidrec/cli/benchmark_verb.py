@@ -15,6 +15,7 @@ def benchmark(
     seeds: Annotated[str | None, typer.Option("--seeds", help="For example 0,1,2, instead of the plan's.")] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Budget per model, instead of the plan's.")] = None,
     minutes: Annotated[float | None, typer.Option("--minutes", help="Budget per model in minutes.")] = None,
+    section: Annotated[list[str] | None, typer.Option("--section", help="Only this section; repeatable.")] = None,
     data: Annotated[list[str] | None, typer.Option("--data", help="NAME=PATH of a data set; repeatable.")] = None,
     processes: Annotated[int | None, typer.Option("--processes", help="At most this many at a time.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -22,12 +23,14 @@ def benchmark(
     """Run a plan.      Example: sidrec benchmark recipes/experiments/smoke.toml --out runs/smoke"""
     from sidrec.cli import console
     from sidrec.pipeline.benchmark import benchmark as run
-    from sidrec.pipeline.plan import parse_data, read_plan
+    from sidrec.pipeline.plan import only_sections, parse_data, read_plan
 
     budget = {name: value for name, value in (("epochs", epochs), ("minutes", minutes)) if value is not None}
     given: dict[str, Any] = {"scale": scale, "seeds": _numbers(seeds), "processes": processes, "budget": budget or None}
     changes = {name: value for name, value in given.items() if value is not None}
     chosen = read_plan(plan, changes, parse_data(data or []))
+    if section:
+        chosen = only_sections(chosen, section)
     result = run(chosen, out, progress=console.progress())
     if json:
         console.show_json(result.as_dict())

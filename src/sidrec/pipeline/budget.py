@@ -26,6 +26,14 @@ class Budget(Settings):
         epochs = None if self.epochs is None else f"{self.epochs} epochs"
         return "at most " + " or ".join(part for part in (epochs, minutes) if part) + " of training per model"
 
+    def words(self, *, own_epochs: bool = False) -> str:
+        """The same where each model trains the epochs of its own recipe."""
+        return f"each model the epochs of its recipe, {self.in_minutes()}" if own_epochs else str(self)
+
+    def in_minutes(self) -> Budget:
+        """Without the epochs, where there are minutes to hold on to."""
+        return self if self.minutes is None else Budget(minutes=self.minutes)
+
     def values(self, cls: type[BaseModel]) -> dict[str, Any]:
         """The budget as settings of a model; a model that is not trained in epochs has none."""
         if "training" not in cls.model_fields:

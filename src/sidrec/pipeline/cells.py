@@ -118,7 +118,10 @@ def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -
     over = merge(section.set, row.set)
     judged = over.pop(SEARCH, {}) if SEARCH in cls.model_fields else {}
     values = _base_values(plan, base, cls, over)
-    values = merge(values, plan.agreed_budget.values(cls))
+    budget = plan.agreed_budget
+    if plan.has_own_epochs(section) and "epochs" in base.values.get("training", {}):
+        budget = budget.in_minutes()
+    values = merge(values, budget.values(cls))
     if "training" in cls.model_fields:
         values = merge(values, {"training": {"seed": seed}})
     settings = cls.parse(values, owner=row.model, where=where)

@@ -57,6 +57,8 @@ class Section(Settings):
     variants: tuple[Variant, ...] = ()
     set: Mapping[str, Any] = {}
     """Settings that all rows of the section have in common, laid under each row's own."""
+    own_epochs: bool = False
+    """Models of different kinds: where the scale's budget has minutes, each trains the epochs of its recipe in them."""
     published: str = ""
     """Section of the published figures; default the section's own name."""
 
@@ -104,6 +106,10 @@ class Plan(Settings):
     def agreed_budget(self) -> Budget:
         return self.budget or self.size.budget
 
+    def has_own_epochs(self, section: Section) -> bool:
+        """A budget that the plan itself names is for all alike."""
+        return section.own_epochs and self.budget is None and self.size.budget.minutes is not None
+
     @model_validator(mode="after")
     def _names_are_different(self) -> Self:
         names = [section.name for section in self.section]
@@ -124,6 +130,15 @@ def read_plan(path: Path, changes: Mapping[str, Any] | None = None, data: Mappin
     values["section"] = [*values.get("section", []), *(section for group in included for section in group)]
     values["datasets"] = _datasets(values.get("datasets", {}), dict(data or {}), path)
     return Plan.parse(values, owner="a plan", where=str(path))
+
+
+def only_sections(plan: Plan, names: Sequence[str]) -> Plan:
+    """The plan with some of its sections."""
+    known = [section.name for section in plan.section]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SettingsError(f"--section {unknown[0]}: the plan has no such section; it has: {', '.join(known)}.")
+    return plan.model_copy(update={"section": tuple(part for part in plan.section if part.name in names)})
 
 
 def _sections(path: Path) -> list[Any]:

@@ -42,6 +42,7 @@ SCALES: dict[ScaleName, Scale] = {
         judged_on_validation=300,
         settings={
             "d_model": 32,
+            "d_ff": 64,
             "n_layers": 1,
             "n_heads": 2,
             "validation_users": 100,
@@ -53,12 +54,13 @@ SCALES: dict[ScaleName, Scale] = {
         tokenizer={"codebook_size": 16, "pca": 32, "hidden": [64], "code_width": 8, "training": {"epochs": 60}},
     ),
     "small": Scale(
-        budget=Budget(epochs=12),
+        budget=Budget(epochs=6, minutes=5),
         users=10_000,
         shop=(2000, 8000),
         judged_on_validation=2000,
         settings={
             "d_model": 64,
+            "d_ff": 128,
             "n_layers": 2,
             "n_heads": 4,
             "max_history": 10,

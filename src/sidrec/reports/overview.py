@@ -14,11 +14,13 @@ def facts(benchmark: Benchmark) -> list[tuple[str, str]]:
     plan, records = benchmark.plan, benchmark.records
     models = {record.model: record for record in records}
     trained = sum(float(record.training.get("seconds", 0.0)) for record in models.values())
+    own = [plan.agreed_budget.words(own_epochs=plan.has_own_epochs(section)) for section in plan.section]
+    budgets = list(dict.fromkeys(own))
     seen = "left out of the candidates" if plan.exclude_seen else "kept among the candidates"
     return [
         ("plan", plan.title),
         ("scale", f"{plan.scale} (widths, epochs and users are picked together)"),
-        ("budget", f"{plan.agreed_budget}, the same for all"),
+        ("budget", f"{'; '.join(budgets)}; the same for all"),
         ("seeds", ", ".join(str(seed) for seed in plan.seeds)),
         ("ranking", f"full catalogue, no sampled negatives; a user's own items are {seen}"),
         ("a hit", "the item itself, not an equal ID"),
