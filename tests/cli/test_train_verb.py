@@ -17,7 +17,6 @@ from reference.tiny_recipe import TINY
 from sidrec.cli.app import main
 from sidrec.data.synthetic import clusters
 from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
-from sidrec.models.base import training_directory
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
 
 
@@ -51,7 +50,7 @@ def test_trains_once_and_skips_the_second_time(inputs, tmp_path, monkeypatch, ca
     assert run(monkeypatch, *words(inputs, tmp_path / "m", "--json")) == 0
     first = json.loads(capsys.readouterr().out)
     assert first["model"] == "llada-rec" and first["epochs"] == 1 and not first["skipped"]
-    assert not training_directory(tmp_path / "m").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
     assert (tmp_path / "m" / "history.jsonl").is_file() and (tmp_path / "m" / "curve.svg").is_file()
     assert run(monkeypatch, *words(inputs, tmp_path / "m", "--json")) == 0
     assert json.loads(capsys.readouterr().out)["skipped"]
@@ -63,7 +62,7 @@ def test_trains_once_and_skips_the_second_time(inputs, tmp_path, monkeypatch, ca
         (["--set", "d_modle=3"], "model.d_modle is not a setting of llada-rec; did you mean d_model?"),
         (["--set", "training.epochs=0"], "greater than or equal to 1"),
         (["--model", "sasrec"], "is a recipe of llada-rec"),
-        (["--resume"], "no unfinished training to resume"),
+        (["--resume"], "no cut-off training with these settings"),
         (["--resume", "--restart"], "give one of them"),
         (["--set", "training.learning_rate=1e30", "--set", "training.clip_norm=1e30"], "lower training.learning_rate"),
     ],
@@ -100,10 +99,10 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_weights(inputs, tmp
     more = ("--set", "training.epochs=40", "--set", "training.batch_size=16", "--set", "training.checkpoint_seconds=0")
     sidrec, log = (sys.executable, "-m", "sidrec"), tmp_path / "log"
     finish(log, *sidrec, *words(inputs, tmp_path / "whole", *more))
-    work, kills = training_directory(tmp_path / "killed"), 0
+    kills = 0
     for patience in (0.05, 0.4, 0.9):
         process = launch(log, *sidrec, *words(inputs, tmp_path / "killed", *more))
-        while not (work / "history.jsonl").exists() and process.poll() is None:
+        while not list(tmp_path.glob(".killed.work-*/history.jsonl")) and process.poll() is None:
             time.sleep(0.02)
         time.sleep(patience)
         kills += process.poll() is None
@@ -112,6 +111,20 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_weights(inputs, tmp
     assert kills >= 1
     finish(log, *sidrec, *words(inputs, tmp_path / "killed", *more))
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+
+
+def test_a_checkpoint_of_other_ids_or_settings_is_never_taken_up(inputs, tmp_path, monkeypatch) -> None:
+    """Cut off with one set of settings, then trained with another: the result is that of a fresh training."""
+    more = ("--set", "training.checkpoint_seconds=0", "--set", "training.epochs=2")
+    with monkeypatch.context() as broken:
+        broken.setattr("sidrec.models.base.Recommender.save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert run(broken, *words(inputs, tmp_path / "m", *more)) == 130
+    assert len(list(tmp_path.glob(".m.work-*"))) == 1
+    other = (*more, "--set", "history_mask_weight=1.0")
+    assert run(monkeypatch, *words(inputs, tmp_path / "m", *other)) == 0
+    assert run(monkeypatch, *words(inputs, tmp_path / "fresh", *other)) == 0
+    assert weights(tmp_path / "m") == weights(tmp_path / "fresh")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "m"]
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import Artifact, Origin, open_artifact, write, write_json
+from sidrec.core.artifacts import Artifact, Origin, open_artifact, work_directory, write, write_json
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
@@ -94,7 +94,8 @@ class Recommender(ABC):
     def fit(self, data: Dataset, *, out: Path | None = None, progress: Progress | None = None) -> Self:
         """Learn from the training part of `data`; with `out`, unfinished work is kept beside it and resumed."""
         self._catalog, self._counts, self.trained_on = data.catalog, data.train_counts(), data.fingerprint
-        self._fit(data, out, progress or SilentProgress())
+        workdir = None if out is None else training_directory(out, self.origin(data.fingerprint))
+        self._fit(data, workdir, progress or SilentProgress())
         if out is not None and leads():
             self.save(out)
         return self
@@ -147,16 +148,17 @@ class Recommender(ABC):
 
     def save(self, path: Path) -> Path:
         """Write the model as an artefact, with the record of its training where there is one."""
-        workdir = training_directory(path)
-        with write(Path(path), self.origin(self.trained_on)) as directory:
+        path, origin = Path(path), self.origin(self.trained_on)
+        workdir = training_directory(path, origin)
+        with write(path, origin) as directory:
             self.catalog.frame.with_columns(pl.Series(COUNT, self.counts)).write_parquet(directory / CATALOG_FILE)
             self._write_files(directory)
             write_json(directory / TRAINING_FILE, self._training)
             for name in RECORD_FILES:
                 if (workdir / name).is_file():
                     shutil.copyfile(workdir / name, directory / name)
-        shutil.rmtree(workdir, ignore_errors=True)
-        return Path(path)
+        forget_training(path)
+        return path
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -177,8 +179,8 @@ class Recommender(ABC):
     # ---- what subclasses write ------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _fit(self, data: Dataset, out: Path | None, progress: Progress) -> None:
-        """Learn; `out` is where the finished model will stand (unfinished work goes beside it)."""
+    def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> None:
+        """Learn; unfinished work is kept in `workdir`, which belongs to exactly this data and these settings."""
 
     @abstractmethod
     def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:
@@ -263,9 +265,18 @@ def leads() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def training_directory(out: Path) -> Path:
-    """Where an unfinished training of the model at `out` keeps its checkpoints."""
-    return Path(out).parent / f".{Path(out).name}.training"
+def training_directory(out: Path, origin: Origin) -> Path:
+    """Where an unfinished training of this origin for the model at `out` keeps its checkpoints.
+
+    Its name carries the origin, so that a checkpoint is never taken up by other data, IDs or settings.
+    """
+    return work_directory(Path(out), origin)
+
+
+def forget_training(out: Path) -> None:
+    """Remove what cut-off trainings for the model at `out` have left, whatever their settings."""
+    for workdir in Path(out).parent.glob(f".{Path(out).name}.work-*"):
+        shutil.rmtree(workdir, ignore_errors=True)
 
 
 def popular_items(

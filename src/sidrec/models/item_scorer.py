@@ -19,7 +19,7 @@ from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
 from sidrec.decoding.top_k import top_items
-from sidrec.models.base import Candidates, Ranking, Recommender, training_directory
+from sidrec.models.base import Candidates, Ranking, Recommender
 from sidrec.models.item_objective import METRIC, ItemNetwork, ItemObjective, user_queries
 from sidrec.training.loop import train
 from sidrec.training.options import TrainingOptions
@@ -78,13 +78,12 @@ class ItemScorer(Recommender):
     def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
         """What the network is trained on."""
 
-    def _fit(self, data: Dataset, out: Path | None, progress: Progress) -> None:
+    def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> None:
         options = self.settings.training
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(options.seed)
             network = self._build(data.n_items)
         objective = self._objective(data, self._validation_sample(data))
-        workdir = None if out is None else training_directory(out)
         result = train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
         self._training = result.summary()
         self.network = network.eval()

@@ -26,7 +26,7 @@ class Popularity(Recommender):
     key: ClassVar[str] = "popularity"
     settings_class: ClassVar[type[Settings]] = PopularitySettings
 
-    def _fit(self, data: Dataset, out: Path | None, progress: Progress) -> None:
+    def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> None:
         """The counts are taken by the base class."""
 
     def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,7 +10,7 @@ from sidrec.core.artifacts import finished
 from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Dataset
-from sidrec.models.base import Recommender, training_directory
+from sidrec.models.base import Recommender, forget_training, training_directory
 from sidrec.models.registry import load_model
 from sidrec.pipeline.recipes import Recipe
 
@@ -45,16 +44,12 @@ def train(
     if finished(out, origin):
         progress.note(f"{out}: already trained with these settings on this data; nothing to do.")
         return Trained(load_model(out), skipped=True)
-    _settle_unfinished(training_directory(out), unfinished)
+    if unfinished == "restart":
+        forget_training(out)
+    if unfinished == "resume" and not training_directory(out, origin).exists():
+        raise ArtifactError(f"{out}: no cut-off training with these settings on this data; run without --resume.")
     model.fit(dataset, out=out, progress=progress)
     return Trained(model, skipped=False)
-
-
-def _settle_unfinished(workdir: Path, unfinished: Continue) -> None:
-    if unfinished == "resume" and not workdir.exists():
-        raise ArtifactError(f"{workdir}: there is no unfinished training to resume; run without --resume.")
-    if unfinished == "restart":
-        shutil.rmtree(workdir, ignore_errors=True)
 
 
 def check_one_way(resume: bool, restart: bool) -> Continue:

@@ -25,7 +25,7 @@ from sidrec.data.histories import Histories
 from sidrec.data.schema import ITEM_ID
 from sidrec.embeddings.embed import embed_catalog, embed_new
 from sidrec.metrics.ranking import ndcg_at, ranks_of
-from sidrec.models.base import Candidates, ItemFilter, Ranking, Recommendations, Recommender, training_directory
+from sidrec.models.base import Candidates, ItemFilter, Ranking, Recommendations, Recommender
 from sidrec.models.llada_rec.config import LLaDARecSettings, SearchSettings
 from sidrec.models.llada_rec.generate import Generation, Generator
 from sidrec.models.llada_rec.network import MaskPredictor
@@ -72,8 +72,7 @@ class LLaDARec(Recommender):
             )
         self.tokenized, self._given_ids = tokenized, tokenized.ids.fingerprint
 
-    def _fit(self, data: Dataset, out: Path | None, progress: Progress) -> None:
-        workdir = None if out is None else training_directory(out)
+    def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> None:
         if self.tokenized is None:
             self.tokenized = self._tokenize(data, workdir, progress)
         with torch.random.fork_rng(devices=[]):
