@@ -79,6 +79,16 @@ def test_cells_that_differ_in_the_search_share_one_model(ran):
     assert len({record.test for record in done if "llada" in record.model}) == 3
 
 
+def test_without_beam_search_there_is_one_answer(ran):
+    """The paper's inference ablation: Recall and NDCG do not grow with k."""
+    _, out, result, _ = ran
+    record = next(record for record in result.records if record.label == "llada-rec")
+    data = Dataset.load(out / "data" / "shop")
+    found = evaluate(load_model(out / record.model).with_search({"beam_size": 1}), data)
+    assert found.recall[10] == found.recall[1] == found.ndcg[10]
+    assert (found.ranks["generated"] == 1).all()
+
+
 def test_finished_cells_are_skipped_and_failed_ones_tried_again(ran, copy):
     lines = Lines()
     result = benchmark(ran[0], copy, progress=lines)

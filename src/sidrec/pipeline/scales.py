@@ -51,7 +51,13 @@ SCALES: dict[ScaleName, Scale] = {
             "embedding": {"encoder": "tfidf"},
         },
         defaults={"training": {"batch_size": 64, "learning_rate": 3e-3}},
-        tokenizer={"codebook_size": 16, "pca": 32, "hidden": [64], "code_width": 8, "training": {"epochs": 60}},
+        tokenizer={
+            "codebook_size": 16,
+            "pca": 32,
+            "hidden": [64],
+            "code_width": 8,
+            "training": {"epochs": 100, "batch_size": 64, "learning_rate": 5e-3},
+        },
     ),
     "small": Scale(
         budget=Budget(epochs=6, minutes=5),
