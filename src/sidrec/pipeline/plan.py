@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,6 +17,8 @@ from sidrec.pipeline.budget import Budget
 from sidrec.pipeline.scales import SCALES, Scale, ScaleName
 
 DEMO = "demo"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+"""Names that become directories."""
 
 
 class DataPlan(Settings):
@@ -45,7 +47,7 @@ class Variant(Settings):
 class Section(Settings):
     """One experiment: its rows are compared with each other, above all with the baseline."""
 
-    name: str = Field(pattern=r"^[a-z0-9-]+$")
+    name: str = Field(pattern=NAME)
     title: str
     question: str = ""
     baseline: str | None = None
@@ -90,12 +92,12 @@ class Plan(Settings):
     scale: ScaleName = "small"
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     processes: int = Field(1, ge=1)
-    ks: tuple[int, ...] = (1, 5, 10)
+    ks: tuple[Annotated[int, Field(ge=1)], ...] = Field((1, 5, 10), min_length=1)
     exclude_seen: bool = False
     budget: Budget | None = None
     """Default: the scale's."""
     settings: Mapping[str, Any] = {}
-    datasets: Mapping[str, DataPlan] = Field(min_length=1)
+    datasets: Mapping[Annotated[str, Field(pattern=NAME)], DataPlan] = Field(min_length=1)
     section: tuple[Section, ...] = Field(min_length=1)
 
     @property
@@ -116,6 +118,8 @@ class Plan(Settings):
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ValueError(f"two sections are called {min(twice)!r}")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("a seed is named twice, which would count one run as two")
         return self
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.decoding.drawing import Drawing, draw, tell
 from sidrec.models.base import Candidates, Recommender
-from sidrec.models.registry import load_model
+from sidrec.models.registry import find_model, load_model
 from sidrec.reports.runs import Benchmark, RowRuns
 
 _LISTED = 10
@@ -39,19 +39,14 @@ def user_examples(benchmark: Benchmark, n_users: int = 3) -> Examples | None:
     """Users of the first model that can tell how it generates; None where no model can."""
     for section in benchmark.sections:
         for row in section.measured:
-            model = _explaining(benchmark, row)
-            if model is not None:
-                data = benchmark.data(section.dataset)
+            if hasattr(find_model(row.model).load_class(), "explain"):
+                model, data = load_model(benchmark.out / row.records[0].model), benchmark.data(section.dataset)
                 cases = data.cases("test")
                 chosen = cases.take(_chosen(row, len(cases), n_users))
-                users = [_example(model, data, chosen, place) for place in range(len(chosen))]
+                seen = benchmark.plan.exclude_seen
+                users = [_example(model, data, chosen, place, exclude_seen=seen) for place in range(len(chosen))]
                 return Examples(row.label, section.dataset, users)
     return None
-
-
-def _explaining(benchmark: Benchmark, row: RowRuns) -> Recommender | None:
-    model = load_model(benchmark.out / row.records[0].model)
-    return model if hasattr(model, "explain") else None
 
 
 def _chosen(row: RowRuns, n_cases: int, n_users: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -65,13 +60,13 @@ def _chosen(row: RowRuns, n_cases: int, n_users: int) -> np.ndarray[tuple[int], 
     return np.sort(both[:n_users]).astype(np.int64)
 
 
-def _example(model: Recommender, data: Dataset, cases: Cases, place: int) -> UserExample:
+def _example(model: Recommender, data: Dataset, cases: Cases, place: int, *, exclude_seen: bool) -> UserExample:
     titles, ids = data.catalog.titles, data.catalog.item_ids.to_list()
     history, target = cases.histories[place], int(cases.targets[place])
-    ranking = model.rank(cases.histories.take(np.array([place])), _LISTED, Candidates())
+    ranking = model.rank(cases.histories.take(np.array([place])), _LISTED, Candidates(exclude_seen=exclude_seen))
     items = [int(item) for item in ranking.items[0] if item >= 0]
     explaining: Any = model
-    generation = explaining.explain([ids[item] for item in history], _LISTED)
+    generation = explaining.explain([ids[item] for item in history], _LISTED, exclude_seen=exclude_seen)
     stories = tell(generation.trace, titles, generation.constraint)
     return UserExample(
         user_id=str(data.user_ids[int(cases.users[place])]),
