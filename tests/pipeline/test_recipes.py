@@ -1,0 +1,63 @@
+"""Recipes: found by name, laid over by options, refused in words; and every bundled one fits its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidrec.core.errors import SettingsError
+from sidrec.models.registry import MODELS
+from sidrec.pipeline.recipes import bundled_recipes, read_recipe
+
+ROOT = Path(__file__).resolve().parents[2] / "recipes"
+
+
+@pytest.mark.parametrize("name", bundled_recipes())
+def test_every_bundled_recipe_builds_its_model(name: str) -> None:
+    recipe = read_recipe(name)
+    assert recipe.build().key == recipe.key == name.rpartition("/")[2]
+
+
+@pytest.mark.parametrize(
+    "dataset", ["scientific", "instrument", "game", "amazon2018-scientific", "amazon2014-beauty", "demo"]
+)
+def test_every_trained_model_has_a_recipe_for_every_set(dataset: str) -> None:
+    trained = {row.key for row in MODELS if row.family != "floor"}
+    assert trained <= {path.stem for path in (ROOT / dataset).glob("*.toml")}
+
+
+def test_the_papers_settings() -> None:
+    for name, layers in (("scientific", 4), ("instrument", 4), ("game", 6)):
+        settings = read_recipe(f"{name}/llada-rec").build().settings.model_dump()
+        assert (settings["d_model"], settings["n_heads"], settings["n_layers"]) == (256, 8, layers)
+        assert settings["attention"] == "bidirectional" and settings["samples"] == "every-prefix"
+        assert settings["training"]["batch_size"] == 1024 and settings["training"]["epochs"] == 150
+        options = settings["tokenize"]["options"]
+        assert (options["n_codes"], options["codebook_size"], options["commitment_weight"]) == (4, 256, 0.25)
+
+
+def test_options_are_laid_over_the_recipe(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[model]\nkey = "sasrec"\nd_model = 32\n[model.training]\nepochs = 3\nseed = 7\n')
+    recipe = read_recipe(str(file), assignments=["model.d_model=16", "training.epochs=5"])
+    training = {"epochs": 5, "seed": 7}
+    assert recipe.values == {"d_model": 16, "training": training}
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="names no model"):
+        read_recipe(None)
+    with pytest.raises(SettingsError, match=r"bundled recipes: .*demo/llada-rec"):
+        read_recipe("demo/nothing")
+    file = tmp_path / "mine.toml"
+    file.write_text('[modle]\nkey = "sasrec"\n')
+    with pytest.raises(SettingsError, match=r"\[modle\] is not a section"):
+        read_recipe(str(file))
+    file.write_text('[model]\nkey = "sasrec"\nd_modle = 3\n')
+    with pytest.raises(
+        SettingsError, match=r"mine.toml: model.d_modle is not a setting of sasrec; did you mean d_model\?"
+    ):
+        read_recipe(str(file)).build()
+    with pytest.raises(SettingsError, match="'sasrek' is not a model; did you mean sasrec"):
+        read_recipe(None, "sasrek").build()
