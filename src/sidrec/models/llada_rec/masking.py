@@ -23,6 +23,9 @@ class Noise:
     def take(self, rows: Tensor) -> Noise:
         return Noise(self.masked[rows], self.weight[rows])
 
+    def to(self, device: torch.device) -> Noise:
+        return Noise(self.masked.to(device), self.weight.to(device))
+
     def newest(self, n_items: int) -> Noise:
         """History noise cut to the newest items; columns count from the oldest kept item."""
         return Noise(self.masked[:, -n_items:], self.weight[:, -n_items:])

@@ -47,7 +47,7 @@ class MaskPredictor(nn.Module):
 
     def tokens_of(self, codes: Tensor) -> Tensor:
         """Vocabulary tokens of codes; -1 becomes [MASK]."""
-        tokens: Tensor = (codes + self.offsets).masked_fill(codes < 0, MASK)
+        tokens: Tensor = (codes + self.offsets.to(codes.device)).masked_fill(codes < 0, MASK)
         return tokens
 
     def embed(self, tokens: Tensor, ages: Tensor, n_history: Tensor | int) -> Tensor:
@@ -108,7 +108,7 @@ class MaskPredictor(nn.Module):
 
     def target_log_probs(self, tokens: Tensor) -> Tensor:
         """`log_probs` of the last item alone: (rows, n_codes, codebook_size)."""
-        return self.log_probs(self.target_hidden(tokens))
+        return self.log_probs(self.target_hidden(tokens.to(self.head.device))).cpu()
 
     @property
     def _target_rows(self) -> slice:
@@ -165,19 +165,21 @@ class MaskPredictor(nn.Module):
 
         The target's [MASK] rows ride along in the same pass, so the first step costs no pass of its own.
         """
+        tokens = tokens.to(self.head.device)
         every = torch.cat([tokens, torch.full_like(tokens[:, :1], MASK)], 1)
         x = self._embed_sequence(every, None, with_target=True)
         mask = self.mask_for(tokens.shape[1], None, with_target=True)
         n_kept = tokens.shape[1] * self.n_codes
         hidden, kept = self.transformer.encode(x, mask, n_kept, rows=self._target_rows)
-        return kept, self.log_probs(hidden)
+        return kept, self.log_probs(hidden).cpu()
 
     def cached_log_probs(self, codes: Tensor, history: list[KeysValues], n_history: int) -> Tensor:
         """Log-probabilities for beams (users, beams, n_codes) that share their user's kept history."""
+        codes = codes.to(self.head.device)
         slots = torch.arange(self.n_codes, device=codes.device)
         x = self.tokens(self.tokens_of(codes)) + self.positions(torch.zeros_like(slots), slots, n_history)
         own = target_mask(self.n_codes).to(codes.device) if self.attention in _CAUSAL_INSIDE else None
-        return self.log_probs(self.transformer.with_history(x, history, own_mask=own))
+        return self.log_probs(self.transformer.with_history(x, history, own_mask=own)).cpu()
 
 
 _CAUSAL_INSIDE = ("causal", "intra-item-causal")

@@ -43,6 +43,13 @@ class _Objective:
     def after_epoch(self, module: nn.Module, epoch: int, generator: torch.Generator) -> dict[str, float]:  # noqa: ARG002
         return {}
 
+    def _on_device_of(self, module: MaskPredictor) -> torch.device:
+        """The tables follow the network, once; noise and item numbers are small and follow batch by batch."""
+        device = module.head.device
+        if self.codes.device != device:
+            self.codes, self.tokens = self.codes.to(device), self.tokens.to(device)
+        return device
+
     def _next_item_noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         masking = self.settings.masking
         return next_item_noise(n_rows, self.n_codes, masking.next_item, masking.ratio_floor, generator)
@@ -93,12 +100,13 @@ class PrefixObjective(_Objective):
         self, module: MaskPredictor, pairs: Pairs, next_noise: Noise, history_noise: Noise, n_rows: int
     ) -> Losses:
         """The share of one group in the batch's loss: sums over its rows, divided by the rows of the whole batch."""
-        history = torch.from_numpy(pairs.histories(self.pad)).long()  # (rows, width)
-        target = torch.from_numpy(pairs.items[pairs.targets]).long()  # (rows,)
+        device = self._on_device_of(module)
+        history = torch.from_numpy(pairs.histories(self.pad)).long().to(device)  # (rows, width)
+        target = torch.from_numpy(pairs.items[pairs.targets]).long().to(device)  # (rows,)
         visible = history != self.pad
         noise = history_noise.newest(history.shape[1] + self.joint)
         lossy = self._joint if self.joint else self._apart
-        next_item, past = lossy(module, history, target, visible, (next_noise, noise))
+        next_item, past = lossy(module, history, target, visible, (next_noise.to(device), noise.to(device)))
         return self._losses(next_item / n_rows, past * self.history_scale / n_rows)
 
     def _apart(
@@ -178,6 +186,8 @@ class OnePassObjective(_Objective):
         self, module: MaskPredictor, items: Tensor, next_noise: Noise, history_noise: Noise, n_targets: int
     ) -> Losses:
         """The share of one group of windows in the batch's loss, divided by the targets of the whole batch."""
+        device = self._on_device_of(module)
+        items, next_noise, history_noise = items.to(device), next_noise.to(device), history_noise.to(device)
         clean, target = items[:, :-1], items[:, 1:]  # (rows, targets)
         real = target != self.pad
         count = clean.shape[1]
