@@ -88,7 +88,8 @@ def _claim(runs: SectionRuns, name: str) -> list[Block]:
     if claim is None:
         return []
     verdict = check_claim(claim, runs)
-    words: list[Block] = [Words(f"The paper says: {claim.text}. Here: {verdict.words}.", "verdict")]
+    here = f"Here, on {runs.dataset} at scale {runs.plan.scale}"
+    words: list[Block] = [Words(f"The paper says: {claim.text}. {here}: {verdict.words}.", "verdict")]
     return [*words, TableBlock(claim_table(f"{runs.name}-claim", verdict, runs.judge))] if verdict.findings else words
 
 

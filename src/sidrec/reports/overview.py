@@ -6,6 +6,11 @@ from sidrec.reports.published import published
 from sidrec.reports.runs import Benchmark
 from sidrec.reports.tables import Entry, Table
 
+_SCALES = {
+    "tiny": "shows that everything runs; its figures are no evidence for or against a method",
+    "small": "narrower networks and fewer epochs than published, so what is missing may be training",
+    "paper": "the published widths and epochs",
+}
 _COLUMNS = ("data set", "origin", "users", "items", "interactions", "sparsity", "average length")
 
 
@@ -19,7 +24,7 @@ def facts(benchmark: Benchmark) -> list[tuple[str, str]]:
     seen = "left out of the candidates" if plan.exclude_seen else "kept among the candidates"
     return [
         ("plan", plan.title),
-        ("scale", f"{plan.scale} (widths, epochs and users are picked together)"),
+        ("scale", f"{plan.scale}: {_SCALES[plan.scale]}"),
         ("budget", f"{'; '.join(budgets)}; the same for all"),
         ("seeds", ", ".join(str(seed) for seed in plan.seeds)),
         ("ranking", f"full catalogue, no sampled negatives; a user's own items are {seen}"),
