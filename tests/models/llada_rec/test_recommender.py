@@ -35,6 +35,9 @@ WAYS = [
 ] + [{"method": "score-all"}, {"method": "score-fitting"}, {"lazy": True}, {"frozen_history": True}]
 
 
+PATTERNS = ["prefix", "bidirectional", "causal", "inter-item-causal", "intra-item-causal"]
+
+
 @cache
 def data():
     return clusters(n_clusters=5, cluster_size=8, n_users=80, length=6)
@@ -67,7 +70,7 @@ def test_cycle_is_learned(way: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("attention", ["prefix", "bidirectional"])
+@pytest.mark.parametrize("attention", PATTERNS)
 def test_every_way_returns_real_items_in_falling_order(attention: str, way: dict[str, object]) -> None:
     ranking = model(attention).with_search(way).rank(data().cases("test").histories, 10)
     assert (ranking.items >= 0).all()
@@ -126,25 +129,34 @@ def test_search_settings_for_one_call_only() -> None:
 
 
 def test_new_items_can_be_recommended_and_others_keep_their_scores(tmp_path: Path) -> None:
-    fitted = LLaDARec(**SMALL, attention="prefix").fit(data())
+    """500 new items with text like the old ones: all of them can come back, and nothing else changes."""
+    roomy = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 16, "pca": None}}
+    fitted = LLaDARec(**SMALL | {"tokenize": roomy}, attention="prefix").fit(data())
     history = [data().catalog.item_ids.to_list()[:3]]
     before = fitted.recommend(history, k=40)
     ids_before = fitted.semantic_ids.codes.copy()
-    text = data().catalog.frame.drop("item_id")[:5]
-    new = text.with_columns(pl.Series("item_id", [f"new-{n}" for n in range(5)]))
-    assert fitted.add_items(new) == [f"new-{n}" for n in range(5)]
+    text = pl.concat([data().catalog.frame.drop("item_id")] * 13)[:500]
+    names = [f"new-{n}" for n in range(500)]
+    assert fitted.add_items(text.with_columns(pl.Series("item_id", names))) == names
     assert (fitted.semantic_ids.codes[: len(ids_before)] == ids_before).all()
-    after = fitted.recommend(history, k=45)
-    assert {f"new-{n}" for n in range(5)} <= set(after.item_ids[0])
-    old_scores = dict(zip(before.item_ids[0], before.scores[0], strict=True))
-    new_scores = dict(zip(after.item_ids[0], after.scores[0], strict=True))
-    same_route = [new_scores[item] == pytest.approx(old, abs=1e-5) for item, old in old_scores.items()]
-    assert all(same_route)
+    assert fitted.semantic_ids.n_unique == 540
+    after = fitted.recommend(history, k=540)
+    assert set(names) <= set(after.item_ids[0])
+    # a score is the sum along the slots in the order they were filled: equal where that order is, here always left to
+    # right, whatever else is in the index
+    fixed = {"order": "left-to-right", "beam_size": 540}
+    free = LLaDARec(**SMALL | {"tokenize": roomy}, attention="prefix").fit(data()).recommend(history, 40, search=fixed)
+    old_scores = dict(zip(free.item_ids[0], free.scores[0], strict=True))
+    again = fitted.recommend(history, 540, search=fixed)
+    new_scores = dict(zip(again.item_ids[0], again.scores[0], strict=True))
+    assert len(before.item_ids[0]) == 40
+    for item, score in old_scores.items():
+        assert new_scores[item] == pytest.approx(score, abs=1e-5)
     fitted.remove_items(["new-3"])
     loaded = load_model(fitted.save(tmp_path / "model"))
-    again = loaded.recommend(history, k=45)
-    assert "new-3" not in again.item_ids[0] and "new-2" in again.item_ids[0]
-    assert again == fitted.recommend(history, k=45)
+    kept = loaded.recommend(history, k=540)
+    assert "new-3" not in kept.item_ids[0] and "new-2" in kept.item_ids[0]
+    assert kept == fitted.recommend(history, k=540)
     assert loaded.recommend([["new-3"]], k=3).fallback == [False]  # a removed item still speaks in histories
 
 
