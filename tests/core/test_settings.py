@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from sidrec.core.errors import SettingsError
 from sidrec.core.settings import Settings, merge, parse_assignments, read_toml
@@ -131,3 +131,19 @@ def test_a_readable_recipe(tmp_path):
     path = tmp_path / "recipe.toml"
     path.write_text('[model]\nkey = "größe"\n', encoding="utf-8")
     assert read_toml(path) == {"model": {"key": "größe"}}
+
+
+def test_settings_that_do_not_go_together_are_one_plain_sentence():
+    class Pair(Settings):
+        low: int = 0
+        high: int = 1
+
+        @model_validator(mode="after")
+        def _ordered(self):
+            if self.low > self.high:
+                raise ValueError("Low is above high")
+            return self
+
+    with pytest.raises(SettingsError) as error:
+        Pair.parse({"low": 3}, owner="pair", where="mine.toml")
+    assert str(error.value) == "mine.toml: low is above high"

@@ -40,6 +40,8 @@ def describe_problems(
             lines.append(f"{where}: {name} is not a setting of {owner}{_hint(cls, path)}")
         elif problem["type"] == "missing":
             lines.append(f"{where}: {name} is needed by {owner} and not given")
+        elif not path:  # several settings that do not go together: the reason names them
+            lines.append(f"{where}: {_plain(problem['msg'])}")
         else:
             lines.append(f"{where}: {name}: {_plain(problem['msg'])} (got {reprlib.repr(problem.get('input'))})")
     return "\n".join(lines)
