@@ -94,26 +94,33 @@ def table(rows: list[Row], n_users: int, note: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw(rows: list[Row], path: Path) -> None:
+Point = tuple[str, str, float, float]
+"""Model, way, milliseconds per user, NDCG@10."""
+
+
+def draw(points: list[Point], path: Path) -> None:
+    """One numbered dot per row; the numbers are explained beside the picture, where they cannot overlap."""
     import matplotlib
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(8, 5))
-    for model in dict.fromkeys(row.model for row in rows):
-        mine = [row for row in rows if row.model == model]
-        axes.scatter([row.ms_per_user for row in mine], [row.ndcg.mean() for row in mine], label=model, s=28)
-        for row in mine:
-            axes.annotate(
-                row.way, (row.ms_per_user, row.ndcg.mean()), fontsize=6, xytext=(3, 2), textcoords="offset points"
-            )
+    ways = list(dict.fromkeys(way for _, way, _, _ in points))
+    figure, axes = plt.subplots(figsize=(10, 5.5))
+    for marker, model in zip("os^v", dict.fromkeys(model for model, *_ in points), strict=False):
+        mine = [point for point in points if point[0] == model]
+        times, values = [point[2] for point in mine], [point[3] for point in mine]
+        axes.scatter(times, values, label=model, s=170, alpha=0.45, marker=marker)
+        for _, way, ms, value in mine:
+            axes.annotate(str(ways.index(way) + 1), (ms, value), fontsize=7, ha="center", va="center")
     axes.set_xscale("log")
     axes.set_xlabel("milliseconds per user (log scale)")
     axes.set_ylabel("test NDCG@10")
-    axes.legend()
+    axes.legend(loc="lower right")
     axes.grid(alpha=0.3)
-    figure.tight_layout()
+    key = "\n".join(f"{number}  {way}" for number, way in enumerate(ways, start=1))
+    figure.tight_layout(rect=(0, 0, 0.72, 1))
+    figure.text(0.73, 0.93, key, fontsize=9, va="top")
     figure.savefig(path)
 
 
@@ -121,7 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("models", type=Path, nargs="+")
-    parser.add_argument("--out", type=Path, required=True, help="path without ending: .md, .csv and .svg are written")
+    parser.add_argument("--out", type=Path, required=True, help="path without ending: .md and .svg are written")
     parser.add_argument("--users", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--note", default="")
@@ -144,7 +151,8 @@ def main() -> None:
             )
     options.out.parent.mkdir(parents=True, exist_ok=True)
     Path(f"{options.out}.md").write_text(table(rows, len(cases), options.note), encoding="utf-8")
-    draw(rows, Path(f"{options.out}.svg"))
+    points = [(row.model, row.way, row.ms_per_user, float(row.ndcg.mean())) for row in rows]
+    draw(points, Path(f"{options.out}.svg"))
     found = {f"{row.model} {row.way}": round(float(row.ndcg.mean()), 5) for row in rows}
     print(json.dumps({**found, "unknown_items_returned": sum(row.not_found for row in rows), "users": len(cases)}))
 
