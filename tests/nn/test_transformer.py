@@ -160,11 +160,11 @@ def test_attention_dropout_reaches_kept_histories():
     assert not torch.allclose(model.train().with_history(x, kept), model.eval().with_history(x, kept))
 
 
-def test_residual_branches_start_small():
+def test_all_matrices_start_alike():
     model = Transformer(8, 64, n_heads=4, d_ff=128)
     for layer in model.layers():
-        assert layer.project_qkv.weight.std().item() == pytest.approx(0.02, rel=0.05)
-        assert layer.down.weight.std().item() == pytest.approx(0.02 / 4, rel=0.05)
+        for linear in (layer.project_qkv, layer.project_out, layer.gate_and_up, layer.down):
+            assert linear.weight.std().item() == pytest.approx(0.05, rel=0.05)
     assert not [name for name, _ in model.named_parameters() if "bias" in name]
 
 

@@ -24,6 +24,6 @@ def test_only_models_that_train_get_it():
 
 
 def test_own_epochs_are_held_by_the_minutes():
-    words = Budget(epochs=3, minutes=2).words(own_epochs=True)
+    words = Budget(epochs=3, minutes=2).words("own-epochs")
     assert words == "each model the epochs of its recipe, at most 2 minutes of training per model"
     assert Budget(epochs=3).in_minutes() == Budget(epochs=3)

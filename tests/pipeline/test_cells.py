@@ -3,8 +3,11 @@ from __future__ import annotations
 import pytest
 
 from sidrec.core.errors import SettingsError
+from sidrec.core.settings import merge
+from sidrec.models.registry import find_model
 from sidrec.pipeline.cells import Cell, cells_of
 from sidrec.pipeline.plan import Plan
+from sidrec.pipeline.recipes import read_recipe
 
 
 def cells(variants: list[dict], **plan) -> dict[tuple[str, int], Cell]:
@@ -52,14 +55,32 @@ def test_the_budget_is_the_same_for_all_and_beats_recipes():
 
 def test_at_small_models_of_different_kinds_keep_their_epochs_within_the_minutes():
     rows = [{"label": "a", "model": "sasrec"}, {"label": "b"}]
-    section = {"name": "s", "title": "S", "variants": rows, "own_epochs": True}
+    section = {"name": "s", "title": "S", "variants": rows, "training": "own-epochs"}
     data = {"shop": {"source": "demo", "recipes": "demo"}}
     small = cells([], scale="small", section=[section], datasets=data)["a", 0].recipe.values["training"]
-    assert small["epochs"] > 6 and small["minutes"] == 5
+    assert small["epochs"] > 8 and small["minutes"] == 10
     named = cells([], scale="small", section=[section], datasets=data, budget={"epochs": 3})["a", 0].recipe.values
     assert (named["training"]["epochs"], named["training"]["minutes"]) == (3, None)
     plain = cells([], scale="small", section=[section])["b", 0].recipe.values["training"]  # no recipe
-    assert (plain["epochs"], plain["minutes"]) == (6, 5)
+    assert (plain["epochs"], plain["minutes"]) == (8, 10)
+
+
+def test_a_section_can_run_the_recipes_as_they_are():
+    rows = [{"label": "a", "model": "sasrec-ce"}, {"label": "b", "model": "sasrec-ce", "set": {"dropout": 0.15}}]
+    section = {"name": "s", "title": "S", "variants": rows, "training": "recipe"}
+    data = {"shop": {"source": "demo", "recipes": "demo"}}
+    given = {"scale": "tiny", "datasets": data, "budget": {"epochs": 1}, "settings": {"d_model": 8}, "seeds": [7]}
+    found = cells([], section=[section], **given)
+    committed = find_model("sasrec-ce").load_class()(**read_recipe("demo/sasrec-ce", "sasrec-ce").values).settings
+    expected = merge(committed.model_dump(mode="json"), {"training": {"seed": 7}})
+    assert found["a", 7].recipe.values == expected
+    assert found["b", 7].recipe.values == merge(expected, {"dropout": 0.15})
+
+
+def test_a_recipe_section_without_a_recipe_says_so():
+    section = {"name": "s", "title": "S", "variants": [{"label": "a", "model": "sasrec"}], "training": "recipe"}
+    with pytest.raises(SettingsError, match="section s, a: there is no recipe shop/sasrec"):
+        cells([], section=[section])
 
 
 def test_the_row_beats_the_plan_beats_the_scale():

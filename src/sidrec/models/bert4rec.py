@@ -16,7 +16,7 @@ from sidrec.data.histories import Histories
 from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, right_aligned
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.nn.item_losses import cross_entropy
-from sidrec.nn.transformer import Transformer
+from sidrec.nn.transformer import INITIAL_STD, Transformer
 
 
 class BERT4RecSettings(AttentionSettings):
@@ -36,7 +36,7 @@ class BERT4RecNetwork(ItemNetwork):
         self.items = nn.Embedding(n_items + 1, width)
         self.positions = nn.Embedding(settings.max_history + 1, width)  # counted from the newest place
         for table in (self.items, self.positions):
-            nn.init.normal_(table.weight, std=0.05)
+            nn.init.normal_(table.weight, std=INITIAL_STD)
         self.dropout = nn.Dropout(settings.dropout)
         self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)
 

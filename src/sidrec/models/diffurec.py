@@ -18,7 +18,7 @@ from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.nn.gaussian_diffusion import GaussianDiffusion, Schedule, step_features
 from sidrec.nn.item_losses import cross_entropy
 from sidrec.nn.mlp import mlp
-from sidrec.nn.transformer import Transformer
+from sidrec.nn.transformer import INITIAL_STD, Transformer
 
 
 class DiffuRecSettings(AttentionSettings):
@@ -44,7 +44,7 @@ class DiffuRecNetwork(ItemNetwork):
         self.items = nn.Embedding(n_items, width)
         self.positions = nn.Embedding(settings.max_history, width)  # counted from the newest place
         for table in (self.items, self.positions):
-            nn.init.normal_(table.weight, std=0.05)
+            nn.init.normal_(table.weight, std=INITIAL_STD)
         self.dropout = nn.Dropout(settings.dropout)
         self.step_network = mlp((width, 2 * width, width), "silu")
         self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)

@@ -15,7 +15,7 @@ from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemO
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.nn.gaussian_diffusion import GaussianDiffusion, Schedule, guided, step_features
 from sidrec.nn.mlp import mlp
-from sidrec.nn.transformer import Transformer
+from sidrec.nn.transformer import INITIAL_STD, Transformer
 
 
 class DreamRecSettings(AttentionSettings):
@@ -44,7 +44,7 @@ class DreamRecNetwork(CausalNetwork):
         self.items = nn.Embedding(n_items, width)
         self.positions = nn.Embedding(settings.max_history, width)
         self.nothing = nn.Parameter(torch.randn(width))
-        nn.init.normal_(self.positions.weight, std=0.05)
+        nn.init.normal_(self.positions.weight, std=INITIAL_STD)
         self.dropout = nn.Dropout(settings.dropout)
         self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)
         self.step_network = mlp((width, 2 * width, width), "gelu")

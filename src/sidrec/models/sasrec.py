@@ -12,7 +12,7 @@ from sidrec.data.dataset import Cases, Dataset
 from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.nn.item_losses import binary_cross_entropy
-from sidrec.nn.transformer import Transformer
+from sidrec.nn.transformer import INITIAL_STD, Transformer
 
 
 class SASRecSettings(AttentionSettings):
@@ -33,7 +33,7 @@ class SASRecNetwork(CausalNetwork):
         self.items = nn.Embedding(n_items, width)
         self.positions = nn.Embedding(settings.max_history, width)  # counted from the oldest item
         for table in (self.items, self.positions):
-            nn.init.normal_(table.weight, std=0.05)
+            nn.init.normal_(table.weight, std=INITIAL_STD)
         self.dropout = nn.Dropout(settings.dropout)
         self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)
 

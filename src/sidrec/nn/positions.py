@@ -7,6 +7,7 @@ from typing import Literal
 from torch import Tensor, nn
 
 from sidrec.core.errors import InputError
+from sidrec.nn.transformer import INITIAL_STD
 
 
 class Positions(nn.Module):
@@ -30,7 +31,7 @@ class Positions(nn.Module):
         self.token = nn.Embedding(n_codes if kind == "from-newest" else n_items * n_codes, d_model)
         self.item = nn.Embedding(n_items, d_model)
         for table in (self.token, self.item):
-            nn.init.normal_(table.weight, std=0.02)
+            nn.init.normal_(table.weight, std=INITIAL_STD)
 
     def forward(self, age: Tensor, slot: Tensor, n_history: Tensor | int) -> Tensor:
         """Position vectors (..., d_model) of tokens by the age of their item (target 0) and their slot.

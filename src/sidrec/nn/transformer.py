@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn import RMSNorm
 
+INITIAL_STD = 0.05
 Rows = slice | Tensor
 """Chosen query rows: a slice, one list of row numbers for all (rows,), or one per sequence (batch, rows)."""
 
@@ -201,10 +202,9 @@ def mask_rows(mask: Tensor | None, rows: Rows) -> Tensor | None:
     return full.gather(-2, rows[:, None, :, None].expand(-1, full.shape[1], -1, full.shape[-1]))
 
 
-def initialise(stack: Transformer, std: float = 0.02) -> None:
-    """Small normal weights; what is added to the residual stream is scaled down by the number of additions."""
+def initialise(stack: Transformer) -> None:
+    """Normal weights that are felt from the first step: the smaller ones of large language models learn later and
+    overfit sooner at the widths of recommenders (validation figures: docs/decisions/0010-first-weights.md)."""
     for block in stack.layers():
-        for linear in (block.project_qkv, block.gate_and_up):
-            nn.init.normal_(linear.weight, std=std)
-        for linear in (block.project_out, block.down):
-            nn.init.normal_(linear.weight, std=std / math.sqrt(2 * len(stack.blocks)))
+        for linear in (block.project_qkv, block.project_out, block.gate_and_up, block.down):
+            nn.init.normal_(linear.weight, std=INITIAL_STD)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from sidrec.core.settings import Settings
+
+Training = Literal["budget", "own-epochs", "recipe"]
+"""`budget`: epochs and size for all alike. `own-epochs`: the epochs of each model's recipe, in the budget's minutes.
+`recipe`: each model exactly as its recipe for the data set says; neither scale nor budget touch it."""
 
 
 class Budget(Settings):
@@ -26,9 +30,11 @@ class Budget(Settings):
         epochs = None if self.epochs is None else f"{self.epochs} epochs"
         return "at most " + " or ".join(part for part in (epochs, minutes) if part) + " of training per model"
 
-    def words(self, *, own_epochs: bool = False) -> str:
-        """The same where each model trains the epochs of its own recipe."""
-        return f"each model the epochs of its recipe, {self.in_minutes()}" if own_epochs else str(self)
+    def words(self, training: Training) -> str:
+        """What all rows of a section have in common."""
+        if training == "recipe":
+            return "each model in the size and for the epochs of its committed recipe"
+        return f"each model the epochs of its recipe, {self.in_minutes()}" if training == "own-epochs" else str(self)
 
     def in_minutes(self) -> Budget:
         """Without the epochs, where there are minutes to hold on to."""

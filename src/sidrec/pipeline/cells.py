@@ -20,6 +20,7 @@ from sidrec.pipeline.scales import fitting, with_tokenizer
 from sidrec.sids.tokenize import TokenizeSettings
 
 SEARCH, TOKENIZE = "search", "tokenize"
+DEFAULTS = "defaults"
 
 
 @dataclass(frozen=True)
@@ -115,13 +116,18 @@ def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -
     where = f"section {section.name}, {row.label}"
     cls = _settings_class(row.model, where)
     base = _recipe(plan, dataset, row)
+    training = plan.training_of(section)
+    if training == "recipe" and base.where == DEFAULTS and "training" in cls.model_fields:
+        raise SettingsError(f"{where}: there is no recipe {_bundled(plan, dataset, row)}; name one with recipe = FILE.")
     over = merge(section.set, row.set)
     judged = over.pop(SEARCH, {}) if SEARCH in cls.model_fields else {}
-    values = _base_values(plan, base, cls, over)
-    budget = plan.agreed_budget
-    if plan.has_own_epochs(section) and "epochs" in base.values.get("training", {}):
-        budget = budget.in_minutes()
-    values = merge(values, budget.values(cls))
+    if training == "recipe":
+        values = merge(base.values, over)
+    else:
+        budget = plan.agreed_budget
+        if training == "own-epochs" and "epochs" in base.values.get("training", {}):
+            budget = budget.in_minutes()
+        values = merge(_base_values(plan, base, cls, over), budget.values(cls))
     if "training" in cls.model_fields:
         values = merge(values, {"training": {"seed": seed}})
     settings = cls.parse(values, owner=row.model, where=where)
@@ -154,8 +160,12 @@ def _recipe(plan: Plan, dataset: str, row: Variant) -> Recipe:
     """The named recipe, or the bundled one for this data set and model, or the model's defaults."""
     if row.recipe is not None:
         return read_recipe(row.recipe, row.model)
-    bundled = f"{plan.datasets[dataset].recipes or dataset}/{row.model}"
-    return read_recipe(bundled, row.model) if bundled in bundled_recipes() else Recipe(row.model, {}, "defaults")
+    bundled = _bundled(plan, dataset, row)
+    return read_recipe(bundled, row.model) if bundled in bundled_recipes() else Recipe(row.model, {}, DEFAULTS)
+
+
+def _bundled(plan: Plan, dataset: str, row: Variant) -> str:
+    return f"{plan.datasets[dataset].recipes or dataset}/{row.model}"
 
 
 def _settings_class(key: str, where: str) -> type[Settings]:

@@ -13,7 +13,7 @@ from sidrec.core.errors import SettingsError
 from sidrec.core.settings import Settings, read_toml
 from sidrec.data.preparation import PrepareSettings
 from sidrec.models.registry import MODELS
-from sidrec.pipeline.budget import Budget
+from sidrec.pipeline.budget import Budget, Training
 from sidrec.pipeline.scales import SCALES, Scale, ScaleName
 
 DEMO = "demo"
@@ -59,8 +59,8 @@ class Section(Settings):
     variants: tuple[Variant, ...] = ()
     set: Mapping[str, Any] = {}
     """Settings that all rows of the section have in common, laid under each row's own."""
-    own_epochs: bool = False
-    """Models of different kinds: where the scale's budget has minutes, each trains the epochs of its recipe in them."""
+    training: Training = "budget"
+    """How long and how large each row trains; `own-epochs` and `recipe` are for models of different kinds."""
     published: str = ""
     """Section of the published figures; default the section's own name."""
 
@@ -108,9 +108,14 @@ class Plan(Settings):
     def agreed_budget(self) -> Budget:
         return self.budget or self.size.budget
 
-    def has_own_epochs(self, section: Section) -> bool:
-        """A budget that the plan itself names is for all alike."""
-        return section.own_epochs and self.budget is None and self.size.budget.minutes is not None
+    def training_of(self, section: Section) -> Training:
+        """What a section's rows train by. Own epochs need minutes to hold on to; a budget of the plan comes first."""
+        if section.training == "own-epochs" and (self.budget is not None or self.size.budget.minutes is None):
+            return "budget"
+        return section.training
+
+    def budget_words(self, section: Section) -> str:
+        return self.agreed_budget.words(self.training_of(section))
 
     @model_validator(mode="after")
     def _names_are_different(self) -> Self:

@@ -19,8 +19,7 @@ def facts(benchmark: Benchmark) -> list[tuple[str, str]]:
     plan, records = benchmark.plan, benchmark.records
     models = {record.model: record for record in records}
     trained = sum(float(record.training.get("seconds", 0.0)) for record in models.values())
-    own = [plan.agreed_budget.words(own_epochs=plan.has_own_epochs(section)) for section in plan.section]
-    budgets = list(dict.fromkeys(own))
+    budgets = dict.fromkeys(plan.budget_words(section) for section in plan.section)
     seen = "left out of the candidates" if plan.exclude_seen else "kept among the candidates"
     return [
         ("plan", plan.title),

@@ -165,7 +165,7 @@ def _note(summary: SectionSummary, beside: PublishedTable | None) -> str:
     users = next((row.test[0].users for row in runs.measured), 0)
     marks = "Bold: best, underlined: second. Beneath each figure its 95 % interval over users."
     seeds = ", ".join(str(seed) for seed in runs.plan.seeds)
-    budget = runs.plan.agreed_budget.words(own_epochs=runs.plan.has_own_epochs(runs.section))
+    budget = runs.plan.budget_words(runs.section)
     words = f"{users:,} users, test items, full ranking; seeds {seeds}; {budget}. {marks}"
     if beside is None:
         return f"{words} The paper prints no numbers for this experiment."

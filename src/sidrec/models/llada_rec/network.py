@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.nn.attention_masks import attention_mask, sequence_tokens, without_padding
 from sidrec.nn.positions import Positions
-from sidrec.nn.transformer import KeysValues, Transformer
+from sidrec.nn.transformer import INITIAL_STD, KeysValues, Transformer
 from sidrec.sids.vocabulary import Vocabulary
 
 MASK = Vocabulary.MASK
@@ -37,8 +37,8 @@ class MaskPredictor(nn.Module):
         self.transformer = Transformer(settings.n_layers, d_model, settings.n_heads, d_ff, settings.dropout)
         self.shared_head = settings.head == "shared"
         self.head = nn.Parameter(torch.empty(self.n_codes, self.codebook_size, d_model))
-        nn.init.normal_(self.tokens.weight, std=0.02)
-        nn.init.normal_(self.head, std=0.02)
+        nn.init.normal_(self.tokens.weight, std=INITIAL_STD)
+        nn.init.normal_(self.head, std=INITIAL_STD)
         self.register_buffer("offsets", torch.from_numpy(vocabulary.offsets), persistent=False)
         sizes = torch.tensor(self.codebook_sizes)[:, None]
         self.register_buffer("beyond", torch.arange(self.codebook_size) >= sizes, persistent=False)  # (slots, K)
