@@ -50,7 +50,7 @@ def test_options_replace_the_plans_values(run):
     found = json.loads(said)
     assert code == 0
     assert [record["seed"] for record in found["records"]] == [3, 4]
-    assert found["budget"] == "at most 2 epochs of training per model"
+    assert found["budget"] == "at most 2 epochs of training for every model"
 
 
 def test_a_failed_cell_ends_with_code_1_and_its_words(run, tmp_path):

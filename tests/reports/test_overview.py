@@ -7,7 +7,7 @@ def test_budget_seeds_and_protocol_are_stated(bench):
     found = dict(facts(bench))
     assert found["seeds"] == "0, 1"
     assert "no evidence" in found["scale"]
-    assert found["budget"] == "at most 2 epochs of training per model; the same for all"
+    assert found["budget"] == "at most 2 epochs of training for every model"
     assert "kept among the candidates" in found["ranking"]
     assert found["work"].startswith("10 cells from 6 trained models")
 

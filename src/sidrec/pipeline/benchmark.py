@@ -63,7 +63,7 @@ def benchmark(
             for done, message in run_all(tasks_of("model", open_cells), run, processes):
                 _report(done.cells, places, message, board)
     records = [board.records[cell.name] for cell in cells]
-    return BenchmarkResult(Path(out), records, str(plan.agreed_budget), time.monotonic() - began)
+    return BenchmarkResult(Path(out), records, plan.budgets_in_words(), time.monotonic() - began)
 
 
 class _Board:

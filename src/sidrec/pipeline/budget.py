@@ -28,7 +28,7 @@ class Budget(Settings):
     def __str__(self) -> str:
         minutes = None if self.minutes is None else f"{self.minutes:g} minutes"
         epochs = None if self.epochs is None else f"{self.epochs} epochs"
-        return "at most " + " or ".join(part for part in (epochs, minutes) if part) + " of training per model"
+        return "at most " + " or ".join(part for part in (epochs, minutes) if part) + " of training for every model"
 
     def words(self, training: Training) -> str:
         """What all rows of a section have in common."""

@@ -117,6 +117,10 @@ class Plan(Settings):
     def budget_words(self, section: Section) -> str:
         return self.agreed_budget.words(self.training_of(section))
 
+    def budgets_in_words(self) -> str:
+        """Every budget that some section has."""
+        return "; ".join(dict.fromkeys(self.budget_words(section) for section in self.section))
+
     @model_validator(mode="after")
     def _names_are_different(self) -> Self:
         names = [section.name for section in self.section]

@@ -19,12 +19,11 @@ def facts(benchmark: Benchmark) -> list[tuple[str, str]]:
     plan, records = benchmark.plan, benchmark.records
     models = {record.model: record for record in records}
     trained = sum(float(record.training.get("seconds", 0.0)) for record in models.values())
-    budgets = dict.fromkeys(plan.budget_words(section) for section in plan.section)
     seen = "left out of the candidates" if plan.exclude_seen else "kept among the candidates"
     return [
         ("plan", plan.title),
         ("scale", f"{plan.scale}: {_SCALES[plan.scale]}"),
-        ("budget", f"{'; '.join(budgets)}; the same for all"),
+        ("budget", plan.budgets_in_words()),
         ("seeds", ", ".join(str(seed) for seed in plan.seeds)),
         ("ranking", f"full catalogue, no sampled negatives; a user's own items are {seen}"),
         ("a hit", "the item itself, not an equal ID"),
