@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 
 import pytest
@@ -43,6 +44,22 @@ def test_tables_and_what_was_written(run, folder):
     assert out.splitlines()[-2:] == ["wrote judged", "next: sidrec compare judged ANOTHER_RUN"]
     assert (folder / "judged" / "ranks.parquet").is_file()
     assert "already evaluated, skipped" in run("evaluate", "model", "--data", "data", "--out", "judged")[2]
+
+
+def test_a_model_knows_its_data(run, folder, tmp_path):
+    given, found = run("evaluate", "model", "--data", "data", "--json"), run("evaluate", "model", "--json")
+    assert (found[0], json.loads(found[1])["ndcg@10"]) == (0, json.loads(given[1])["ndcg@10"])
+    moved = shutil.copytree(folder, tmp_path / "moved")  # both together
+    assert Popularity.load(moved / "model").data_place == moved / "data"
+    shutil.rmtree(moved / "data")
+    code, _, errors = run("evaluate", str(moved / "model"))
+    assert (code, "which is not there; give --data DIR." in " ".join(errors.split())) == (2, True)
+
+
+def test_a_model_of_a_frame_asks_for_data(run, folder):
+    Popularity().fit(demo_shop(n_items=100, n_users=40), out=folder / "framed")
+    code, _, errors = run("evaluate", "framed")
+    assert (code, "framed: does not say where its training data are; give --data DIR" in errors) == (2, True)
 
 
 def test_one_json_object(run):

@@ -15,7 +15,7 @@ Ks = Annotated[list[int] | None, typer.Option("--k", help="Places to look at; re
 
 def evaluate(
     model: Annotated[Path, typer.Argument(help="Directory of a saved model.")],
-    data: Annotated[Path, typer.Option("--data", help="The prepared data the model was trained on.")],
+    data: Annotated[Path | None, typer.Option("--data", help="Prepared data; default what it was trained on.")] = None,
     split: Annotated[str, typer.Option("--split", help="validation or test.")] = "test",
     k: Ks = None,
     exclude_seen: Annotated[bool, typer.Option("--exclude-seen", help="Leave out what a user already had.")] = False,
@@ -23,21 +23,21 @@ def evaluate(
     out: Annotated[Path | None, typer.Option("--out", help="Keep ranks and figures here; resumable.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Judge a saved model on held-out items.      Example: sidrec evaluate runs/sasrec --data runs/data"""
+    """Judge a saved model on held-out items.      Example: sidrec evaluate runs/sasrec --split test"""
     from sidrec.cli import console
     from sidrec.data.dataset import Dataset
-    from sidrec.evaluation.evaluate import check_same_data, evaluate_saved
+    from sidrec.evaluation.evaluate import check_same_data, evaluate_saved, training_data
     from sidrec.evaluation.evaluate import evaluate as evaluate_model
     from sidrec.evaluation.protocol import EvaluationSettings
     from sidrec.models.registry import load_model
 
     values = {"split": split, "exclude_seen": exclude_seen, "users": users, **({"ks": tuple(k)} if k else {})}
     settings = EvaluationSettings.parse(values, owner="evaluate", where="sidrec evaluate")
-    dataset = Dataset.load(data)
+    loaded = load_model(model)
+    dataset = Dataset.load(data if data is not None else training_data(loaded, name=str(model)))
     if out is not None:
         result = evaluate_saved(model, dataset, out, settings, console.progress())
     else:
-        loaded = load_model(model)
         check_same_data(loaded, dataset, name=str(model))
         result = evaluate_model(loaded, dataset, settings, progress=console.progress())
     if json:
@@ -47,7 +47,7 @@ def evaluate(
     if out is not None:
         console.wrote(out, f"sidrec compare {out} ANOTHER_RUN")
     else:
-        console.say(f"next: sidrec evaluate {model} --data {data} --out DIR keeps the ranks for `sidrec compare`")
+        console.say(f"next: sidrec evaluate {model} --out DIR keeps the ranks for `sidrec compare`")
 
 
 def show(result: Evaluation) -> None:

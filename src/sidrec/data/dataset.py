@@ -47,6 +47,8 @@ class Dataset:
     validation_ends: NDArray[np.int64]
     timestamps: NDArray[np.int64] | None = None
     fingerprint: str = ""
+    place: Path | None = None
+    """The directory it was loaded from."""
 
     @property
     def n_users(self) -> int:
@@ -130,6 +132,7 @@ class Dataset:
             validation_ends=users["validation_end"].to_numpy().astype(np.int64),
             timestamps=stamps,
             fingerprint=artifact.fingerprint,
+            place=artifact.path,
         )
 
     def item_index(self, item_ids: list[str]) -> NDArray[np.int32]:

@@ -79,6 +79,15 @@ def evaluate_saved(
     return result
 
 
+def training_data(model: Recommender, name: str = "this model") -> Path:
+    """Where the data lie that the model was trained on, if they are still there."""
+    if model.data_place is None:
+        raise InputError(f"{name}: does not say where its training data are; give --data DIR (a prepared dataset).")
+    if not model.data_place.exists():
+        raise InputError(f"{name}: was trained on {model.data_place}, which is not there; give --data DIR.")
+    return model.data_place
+
+
 def check_same_data(model: Recommender, data: Dataset, name: str = "this model") -> None:
     """A model answers in items of its own catalogue and has seen its own training part; both must be the data's."""
     if model.trained_on and model.trained_on == data.fingerprint:

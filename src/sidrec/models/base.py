@@ -23,7 +23,7 @@ from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
 
 CATALOG_FILE = "catalog.parquet"
-TRAINING_FILE = "training.json"
+TRAINING_FILE, DATA = "training.json", "data"
 RECORD_FILES = ("history.jsonl", "curve.svg")
 """What the training loop leaves in its work directory and the model keeps."""
 COUNT = "train_count"
@@ -88,12 +88,14 @@ class Recommender(ABC):
         self._counts: NDArray[np.int64] | None = None
         self._training: dict[str, Any] = {}
         self.trained_on = ""
+        self.data_place: Path | None = None
 
     # ---- the four verbs -------------------------------------------------------------------------------------------
 
     def fit(self, data: Dataset, *, out: Path | None = None, progress: Progress | None = None) -> Self:
         """Learn from the training part of `data`; with `out`, unfinished work is kept beside it and resumed."""
         self._catalog, self._counts, self.trained_on = data.catalog, data.train_counts(), data.fingerprint
+        self.data_place = data.place
         workdir = None if out is None else training_directory(out, self.origin(data.fingerprint))
         self._fit(data, workdir, progress or SilentProgress())
         if out is not None and leads():
@@ -153,7 +155,7 @@ class Recommender(ABC):
         with write(path, origin) as directory:
             self.catalog.frame.with_columns(pl.Series(COUNT, self.counts)).write_parquet(directory / CATALOG_FILE)
             self._write_files(directory)
-            write_json(directory / TRAINING_FILE, self._training)
+            write_json(directory / TRAINING_FILE, {**self._training, **self._data_from(path)})
             for name in RECORD_FILES:
                 if (workdir / name).is_file():
                     shutil.copyfile(workdir / name, directory / name)
@@ -173,8 +175,15 @@ class Recommender(ABC):
         model._catalog = Catalog(frame.drop(COUNT))
         model.trained_on = artifact.made_from.get("dataset", "")
         model._training = artifact.json(TRAINING_FILE)
+        place = model._training.pop(DATA, None)
+        model.data_place = None if place is None else Path(os.path.normpath(artifact.path.absolute() / place))
         model._read_files(artifact)
         return model
+
+    def _data_from(self, path: Path) -> dict[str, str]:
+        """Where the training data lie, seen from the model, so that both can move together."""
+        place = self.data_place
+        return {} if place is None else {DATA: os.path.relpath(place.absolute(), path.absolute())}
 
     # ---- what subclasses write ------------------------------------------------------------------------------------
 
