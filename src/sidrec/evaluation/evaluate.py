@@ -71,6 +71,13 @@ def evaluate_saved(
         return Evaluation.load(out)
     model = load_model(path)
     check_same_data(model, data, name=str(path))
+    return evaluate_into(out, origin, model, data, settings, progress)
+
+
+def evaluate_into(
+    out: Path, origin: Origin, model: Recommender, data: Dataset, settings: EvaluationSettings, progress: Progress
+) -> Evaluation:
+    """Judge and keep the findings in `out`; a judgement that was cut off goes on where it stopped."""
     with write(out, origin, resumable=True) as directory:
         (directory / PARTS).mkdir(exist_ok=True)
         result = evaluate(model, data, settings, parts=directory / PARTS, progress=progress)

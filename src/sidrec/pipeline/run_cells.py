@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact, write
+from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact
 from sidrec.core.errors import SidrecError
 from sidrec.core.progress import Progress
 from sidrec.data.dataset import Dataset, Split
 from sidrec.data.prepare import find_source, prepare
 from sidrec.embeddings.embed import embed_catalog
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
-from sidrec.evaluation.evaluate import PARTS, evaluate
+from sidrec.evaluation.evaluate import evaluate_into
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.results import KIND, Evaluation
 from sidrec.models.base import Recommender
@@ -121,21 +120,11 @@ def _judged(
     found = {}
     for split in SPLITS:
         out, origin = places.evaluation(cell, split), _origin(plan, cell, split, made_from)
-        found[split] = _evaluation(model, data, _settings(plan, split), origin, out, progress)
+        if finished(out, origin):
+            found[split] = Evaluation.load(out)
+        else:
+            found[split] = evaluate_into(out, origin, model, data, _settings(plan, split), progress)
     return _record(cell, model, data, places, found)
-
-
-def _evaluation(
-    model: Recommender, data: Dataset, settings: EvaluationSettings, origin: Origin, out: Path, progress: Progress
-) -> Evaluation:
-    if finished(out, origin):
-        return Evaluation.load(out)
-    with write(out, origin, resumable=True) as directory:
-        (directory / PARTS).mkdir(exist_ok=True)
-        result = evaluate(model, data, settings, parts=directory / PARTS, progress=progress)
-        result.write_files(directory)
-        shutil.rmtree(directory / PARTS)
-    return result
 
 
 def _record(
