@@ -21,5 +21,7 @@ def test_the_item_that_came_next_is_marked_in_the_list():
 
 
 def test_markdown_points_at_the_pictures():
-    assert Charts(("<svg/>",), "here").markdown() == "Figures: [index.html](index.html#here)\n"
+    charts = Charts(("<svg/>", "<svg></svg>"), "here")
+    assert charts.markdown() == "![here-1](here-1.svg) ![here-2](here-2.svg)\n"
+    assert charts.files() == {"here-1.svg": "<svg/>", "here-2.svg": "<svg></svg>"}
     assert Heading("A", "a", 3).markdown() == "### A\n"

@@ -42,6 +42,19 @@ def test_figures_traces_health_and_failures_are_on_the_page(report):
         assert outside not in page
 
 
+def test_markdown_shows_the_same_pictures(report):
+    page, text = (report.out / "index.html").read_text("utf-8"), (report.out / "report.md").read_text("utf-8")
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    assert len(shown) == page.count("<svg") and len(set(shown)) == len(shown)
+    for name in shown:
+        assert (report.out / name).read_text("utf-8") in page
+
+
+def test_users_can_be_left_out(out, tmp_path):
+    page = build_report([out], tmp_path / "page", n_examples=0).page.read_text("utf-8")
+    assert "A few users" not in page and "Step 1 of 2" not in page
+
+
 def test_several_benchmarks_become_one_report(out, tmp_path):
     found = build_report([out, out], tmp_path / "page")
     assert len(found.sections) == 4 and found.title == "Benchmarks"

@@ -9,7 +9,7 @@ from sidrec.reports.examples import user_examples
 
 
 def test_users_have_their_history_list_truth_and_trace(bench, out):
-    found = user_examples(bench)
+    found = user_examples(bench, 3)
     assert (found.model, found.dataset, len(found.users)) == ("llada-rec", "shop", 3)
     data = bench.data("shop")
     cases, titles = data.cases("test"), data.catalog.titles
@@ -28,11 +28,11 @@ def test_users_have_their_history_list_truth_and_trace(bench, out):
 def test_hits_and_misses_are_both_shown(bench):
     row = next(row for section in bench.sections for row in section.rows if row.label == "llada-rec")
     ranks = row.test[0].ranks["rank"].to_numpy()
-    shown = {user.place is not None for user in user_examples(bench).users}
+    shown = {user.place is not None for user in user_examples(bench, 3).users}
     assert shown == {True, False} or (ranks >= 0).all() or (ranks < 0).all()
 
 
 def test_without_a_model_that_explains_there_are_none(bench):
     main = bench.sections[0]
     floor = replace(main, rows=tuple(row for row in main.rows if row.label == "popularity"))
-    assert user_examples(replace(bench, sections=(floor,))) is None
+    assert user_examples(replace(bench, sections=(floor,)), 3) is None

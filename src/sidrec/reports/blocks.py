@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Literal, Protocol
 
 from sidrec.reports.examples import UserExample
@@ -59,16 +60,20 @@ class Facts:
 
 @dataclass(frozen=True)
 class Charts:
-    """Pictures side by side; Markdown, which cannot hold them, links to the page."""
+    """Pictures side by side; Markdown, which cannot hold them, shows them from files of their own."""
 
     pictures: tuple[str, ...]
-    anchor: str
+    name: str
 
     def html(self) -> str:
         return '<div class="charts">' + "".join(f"<figure>{svg}</figure>" for svg in self.pictures) + "</div>"
 
     def markdown(self) -> str:
-        return f"Figures: [index.html](index.html#{self.anchor})\n"
+        return " ".join(f"![{Path(file).stem}]({file})" for file in self.files()) + "\n"
+
+    def files(self) -> dict[str, str]:
+        """The pictures by file name."""
+        return {f"{self.name}-{number}.svg": svg for number, svg in enumerate(self.pictures, start=1)}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""The report of one or more benchmarks: one page that needs nothing else, the same as Markdown, and a CSV per table."""
+"""The report of one or more benchmarks: one page that needs nothing else, the same as Markdown with its pictures beside
+it, and a CSV per table."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ class Report:
         return self.out / PAGE
 
 
-def build_report(paths: Sequence[Path], out: Path, progress: Progress | None = None) -> Report:
-    """Read the benchmarks and write the report into `out`."""
+def build_report(paths: Sequence[Path], out: Path, progress: Progress | None = None, *, n_examples: int = 3) -> Report:
+    """Read the benchmarks and write the report into `out`, with so many users as examples."""
     progress, out = progress or SilentProgress(), Path(out)
     benchmarks = read_benchmarks(paths)
     summaries, blocks = [], _overview(benchmarks)
@@ -49,7 +50,7 @@ def build_report(paths: Sequence[Path], out: Path, progress: Progress | None = N
             blocks += _section(summaries[-1], several=_repeats(section, runs))
             task.advance()
     blocks += [block for bench in benchmarks for block in _tokenizers(bench)]
-    blocks += [block for bench in benchmarks[:1] for block in _users(bench)]
+    blocks += [block for bench in benchmarks[:1] for block in _users(bench, n_examples)]
     title = benchmarks[0].plan.title if len(benchmarks) == 1 else "Benchmarks"
     _write(out, title, blocks)
     return Report(out, title, summaries, [problem for bench in benchmarks for problem in bench.problems])
@@ -80,7 +81,7 @@ def _section(summary: SectionSummary, *, several: bool) -> list[Block]:
         blocks.append(TableBlock(others_table(f"{anchor}-others", others)))
     blocks += _claim(runs, name)
     learning = learning_chart(summary)
-    return [*blocks, Charts((learning,), anchor)] if learning else blocks
+    return [*blocks, Charts((learning,), f"{anchor}-learning")] if learning else blocks
 
 
 def _claim(runs: SectionRuns, name: str) -> list[Block]:
@@ -98,8 +99,8 @@ def _tokenizers(bench: Benchmark) -> list[Block]:
     return [] if table is None else [Heading("Health of the semantic IDs", "health"), TableBlock(table)]
 
 
-def _users(bench: Benchmark) -> list[Block]:
-    found = user_examples(bench)
+def _users(bench: Benchmark, n_users: int) -> list[Block]:
+    found = user_examples(bench, n_users) if n_users > 0 else None
     if found is None:
         return []
     words = f"Recommended by {found.model} on {found.dataset}; hits and misses are both shown on purpose."
@@ -120,3 +121,6 @@ def _write(out: Path, title: str, blocks: Sequence[Block]) -> None:
         for block in blocks:
             if isinstance(block, TableBlock):
                 (out / f"{block.table.name}.csv").write_text(block.table.csv(), encoding="utf-8")
+            if isinstance(block, Charts):
+                for name, picture in block.files().items():
+                    (out / name).write_text(picture, encoding="utf-8")

@@ -35,7 +35,7 @@ class Examples:
     users: list[UserExample]
 
 
-def user_examples(benchmark: Benchmark, n_users: int = 3) -> Examples | None:
+def user_examples(benchmark: Benchmark, n_users: int) -> Examples | None:
     """Users of the first model that can tell how it generates; None where no model can."""
     for section in benchmark.sections:
         for row in section.measured:
