@@ -175,8 +175,8 @@ class Recommender(ABC):
         model._catalog = Catalog(frame.drop(COUNT))
         model.trained_on = artifact.made_from.get("dataset", "")
         model._training = artifact.json(TRAINING_FILE)
-        place = model._training.pop(DATA, None)
-        model.data_place = None if place is None else Path(os.path.normpath(artifact.path.absolute() / place))
+        if place := model._training.pop(DATA, None):
+            model.data_place = Path(os.path.normpath(artifact.path.absolute() / place))
         model._read_files(artifact)
         return model
 
