@@ -33,11 +33,11 @@ def evaluate(
 
     values = {"split": split, "exclude_seen": exclude_seen, "users": users, **({"ks": tuple(k)} if k else {})}
     settings = EvaluationSettings.parse(values, owner="evaluate", where="sidrec evaluate")
-    loaded = load_model(model)
-    dataset = Dataset.load(data if data is not None else training_data(loaded, name=str(model)))
+    dataset = Dataset.load(data if data is not None else training_data(model))
     if out is not None:
         result = evaluate_saved(model, dataset, out, settings, console.progress())
     else:
+        loaded = load_model(model)
         check_same_data(loaded, dataset, name=str(model))
         result = evaluate_model(loaded, dataset, settings, progress=console.progress())
     if json:
@@ -47,7 +47,8 @@ def evaluate(
     if out is not None:
         console.wrote(out, f"sidrec compare {out} ANOTHER_RUN")
     else:
-        console.say(f"next: sidrec evaluate {model} --out DIR keeps the ranks for `sidrec compare`")
+        given = "" if data is None else f" --data {data}"
+        console.say(f"next: sidrec evaluate {model}{given} --out DIR keeps the ranks for `sidrec compare`")
 
 
 def show(result: Evaluation) -> None:

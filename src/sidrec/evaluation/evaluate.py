@@ -19,7 +19,7 @@ from sidrec.evaluation.protocol import EvaluationSettings, select_cases
 from sidrec.evaluation.ranks import collision_rate, rank_cases
 from sidrec.evaluation.results import KIND, Evaluation, Timing
 from sidrec.metrics.ranking import recall_at
-from sidrec.models.base import Recommender
+from sidrec.models.base import Recommender, data_place
 from sidrec.models.registry import load_model
 
 PARTS = "parts"
@@ -86,13 +86,14 @@ def evaluate_into(
     return result
 
 
-def training_data(model: Recommender, name: str = "this model") -> Path:
-    """Where the data lie that the model was trained on, if they are still there."""
-    if model.data_place is None:
-        raise InputError(f"{name}: does not say where its training data are; give --data DIR (a prepared dataset).")
-    if not model.data_place.exists():
-        raise InputError(f"{name}: was trained on {model.data_place}, which is not there; give --data DIR.")
-    return model.data_place
+def training_data(path: Path) -> Path:
+    """Where the data lie that a saved model was trained on, if they are still there."""
+    place = data_place(open_artifact(path, "model"))
+    if place is None:
+        raise InputError(f"{path}: does not say where its training data are; give --data DIR (a prepared dataset).")
+    if not place.exists():
+        raise InputError(f"{path}: was trained on {place}, which is not there; give --data DIR.")
+    return place
 
 
 def check_same_data(model: Recommender, data: Dataset, name: str = "this model") -> None:

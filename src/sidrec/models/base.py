@@ -174,9 +174,8 @@ class Recommender(ABC):
         model._counts = frame[COUNT].to_numpy().astype(np.int64)
         model._catalog = Catalog(frame.drop(COUNT))
         model.trained_on = artifact.made_from.get("dataset", "")
-        model._training = artifact.json(TRAINING_FILE)
-        if place := model._training.pop(DATA, None):
-            model.data_place = Path(os.path.normpath(artifact.path.absolute() / place))
+        model._training, model.data_place = artifact.json(TRAINING_FILE), data_place(artifact)
+        model._training.pop(DATA, None)
         model._read_files(artifact)
         return model
 
@@ -280,6 +279,12 @@ def training_directory(out: Path, origin: Origin) -> Path:
     Its name carries the origin, so that a checkpoint is never taken up by other data, IDs or settings.
     """
     return work_directory(Path(out), origin)
+
+
+def data_place(artifact: Artifact) -> Path | None:
+    """Where a saved model's training data lie."""
+    place = artifact.json(TRAINING_FILE).get(DATA)
+    return None if place is None else Path(os.path.normpath(artifact.path.absolute() / place))
 
 
 def forget_training(out: Path) -> None:

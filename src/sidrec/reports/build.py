@@ -89,7 +89,8 @@ def _claim(runs: SectionRuns, name: str) -> list[Block]:
     if claim is None:
         return []
     verdict = check_claim(claim, runs)
-    here = f"Here, on {runs.dataset} at scale {runs.plan.scale}"
+    as_what = "with the committed recipes" if runs.section.training == "recipe" else f"at scale {runs.plan.scale}"
+    here = f"Here, on {runs.dataset} {as_what}"
     words: list[Block] = [Words(f"The paper says: {claim.text}. {here}: {verdict.words}.", "verdict")]
     return [*words, TableBlock(claim_table(f"{runs.name}-claim", verdict, runs.judge))] if verdict.findings else words
 
