@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sidrec.data.histories import Histories
-from sidrec.decoding.constraint import Constraint, ItemIndex
+from sidrec.decoding.constraint import Constraint
 from sidrec.decoding.diffusion import search
+from sidrec.decoding.item_index.index import ItemIndex
 from sidrec.decoding.plan import SearchPlan
-from sidrec.decoding.restriction import Catalogue
+from sidrec.decoding.search_space import ItemSearchSpace
 
 N_CODES, CODEBOOK_SIZE, BEAM_SIZE, N_SEEN = 4, 256, 50, 20
 SIZES = {"25k": 25_000, "1m": 1_000_000, "10m": 10_000_000}
@@ -76,11 +77,11 @@ def measure(n_items: int) -> dict[str, float]:
     """Build an index of `n_items` and search with it, plain and without a user's seen items."""
     codes = skewed_codes(n_items)
     start = time.perf_counter()
-    catalogue = Catalogue(codes, (CODEBOOK_SIZE,) * N_CODES)
+    space = ItemSearchSpace(codes, (CODEBOOK_SIZE,) * N_CODES)
     build = time.perf_counter() - start
-    index: ItemIndex = catalogue.index
+    index: ItemIndex = space.index
     seen = np.random.default_rng(1).integers(0, n_items, N_SEEN)
-    unseen = catalogue.constraint(Histories.from_lists([seen]), exclude_seen=True)
+    unseen = space.constraint(Histories.from_lists([seen]), exclude_seen=True)
     validity, whole = search_times(index)
     validity_unseen, _ = search_times(unseen)
     return {

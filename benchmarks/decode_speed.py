@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from constraint_speed import measure_all, skewed_codes
-from sidrec.decoding.constraint import ItemIndex
 from sidrec.decoding.diffusion import Predict, search
+from sidrec.decoding.item_index.index import ItemIndex
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.top_k import first_best
 from sidrec.models.llada_rec.config import LLaDARecSettings

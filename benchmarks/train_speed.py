@@ -83,8 +83,8 @@ class Literal:
         hidden = self.network.hidden(tokens, visible)
         logits = hidden @ self.network.head.flatten(0, 1).mT  # (rows, items, slots, whole vocabulary)
         right = codes + torch.arange(N_CODES) * SIZES[0]
-        surprise = F.cross_entropy(logits[masked], right[masked], reduction="none")
-        return (surprise * weight[masked]).sum()
+        token_losses = F.cross_entropy(logits[masked], right[masked], reduction="none")
+        return (token_losses * weight[masked]).sum()
 
 
 class Ours:

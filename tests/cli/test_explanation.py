@@ -11,7 +11,7 @@ from sidrec.data.catalog import Catalog
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.plan import SearchPlan
-from sidrec.decoding.restriction import Catalogue
+from sidrec.decoding.search_space import ItemSearchSpace
 from sidrec.models.base import Ranking
 from sidrec.models.llada_rec.config import SearchSettings
 from sidrec.models.llada_rec.generate import Generation
@@ -21,7 +21,7 @@ CATALOG = Catalog(pl.DataFrame({"item_id": list("abcdefgh"), "title": [f"[bold]l
 
 def generation() -> Generation:
     """Three slots of two codes, every ID an item; code 0 is always twice as likely."""
-    constraint = Catalogue(np.array(list(np.ndindex(2, 2, 2)), dtype=np.int32), (2, 2, 2)).constraint(
+    constraint = ItemSearchSpace(np.array(list(np.ndindex(2, 2, 2)), dtype=np.int32), (2, 2, 2)).constraint(
         Histories.from_lists([[]])
     )
     result = search(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from reference.masked_search import as_predict, enumerate_all, hashed_table, slow_search
 from sidrec.decoding.beam import Beams
-from sidrec.decoding.constraint import ItemIndex
 from sidrec.decoding.diffusion import SearchResult, Stepper, search
+from sidrec.decoding.item_index.index import ItemIndex
 from sidrec.decoding.plan import SearchPlan
 
 ORDERS = ["adaptive", "left-to-right", "right-to-left"]

@@ -8,10 +8,10 @@ from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.drawing import Drawing, Slot, StepStory, draw, percent, tell
 from sidrec.decoding.plan import SearchPlan
-from sidrec.decoding.restriction import Catalogue
+from sidrec.decoding.search_space import ItemSearchSpace
 
 TITLES = ["red lamp", "blue lamp", "green chair", "yellow chair"]
-CATALOGUE = Catalogue(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32), (2, 2))
+SPACE = ItemSearchSpace(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32), (2, 2))
 
 
 def predict(codes: torch.Tensor) -> torch.Tensor:
@@ -22,7 +22,7 @@ def predict(codes: torch.Tensor) -> torch.Tensor:
 
 
 def stories(seen: list[int], n_beams: int = 3, ask=predict, **plan: object):
-    constraint = CATALOGUE.constraint(Histories.from_lists([seen]), exclude_seen=True)
+    constraint = SPACE.constraint(Histories.from_lists([seen]), exclude_seen=True)
     settings = {"n_steps": 2, "beam_size": 3, "k": 3} | plan
     result = search(ask, 1, SearchPlan(n_codes=2, **settings), constraint, trace=True)
     assert result.trace is not None
@@ -72,7 +72,7 @@ def test_candidates_that_choose_differently_are_counted():
         flat[..., 2, :] = torch.where((codes[..., 0] == 1)[..., None], sure, flat[..., 2, :])
         return flat
 
-    every = Catalogue(np.array(list(np.ndindex(2, 2, 2)), dtype=np.int32), (2, 2, 2))
+    every = ItemSearchSpace(np.array(list(np.ndindex(2, 2, 2)), dtype=np.int32), (2, 2, 2))
     constraint = every.constraint(Histories.from_lists([[]]))
     result = search(two_minds, 1, SearchPlan(n_codes=3, n_steps=3, beam_size=4, k=4), constraint, trace=True)
     second = tell(result.trace, [str(n) for n in range(8)], constraint)[1]

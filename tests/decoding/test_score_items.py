@@ -10,8 +10,8 @@ from reference.summed_scores import slow_score_all, slow_score_fitting
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.plan import SearchPlan
-from sidrec.decoding.restriction import Catalogue
 from sidrec.decoding.score_items import score_all, score_fitting
+from sidrec.decoding.search_space import ItemSearchSpace
 
 
 def setting(seed: int, n_items: int, n_codes: int = 4, size: int = 3):
@@ -22,10 +22,10 @@ def setting(seed: int, n_items: int, n_codes: int = 4, size: int = 3):
         {tuple(codes[i].tolist()) for i in range(n_items)} - {tuple(codes[i].tolist()) for i in seen}
         for seen in histories
     ]
-    catalogue = Catalogue(codes, (size,) * n_codes)
+    space = ItemSearchSpace(codes, (size,) * n_codes)
     # an ID is gone only when all of its items are seen: show every copy to the user
     seen = [[i for i in range(n_items) if tuple(codes[i].tolist()) not in real] for real in left]
-    return catalogue.constraint(Histories.from_lists(seen), exclude_seen=True), left
+    return space.constraint(Histories.from_lists(seen), exclude_seen=True), left
 
 
 def rows(result, user):
@@ -48,7 +48,7 @@ def test_score_all_equals_scoring_item_after_item(seed, n_items, k, max_cells, o
 def test_score_all_with_pairs_of_slots_added_first():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 4, size=(1000, 5)).astype(np.int32)
-    constraint = Catalogue(codes, (4,) * 5).constraint(Histories.from_lists([[]]))
+    constraint = ItemSearchSpace(codes, (4,) * 5).constraint(Histories.from_lists([[]]))
     table = hashed_table(5, 4, 3)
     result = score_all(as_predict(table, [0]), 1, 20, constraint)
     assert len(constraint.index) > 16, "more IDs than pairs of codes"

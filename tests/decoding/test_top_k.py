@@ -23,7 +23,7 @@ def test_best_first_and_lower_index_on_ties():
     assert values.tolist() == [[3.0, 3.0, 2.0, 2.0]]
 
 
-def test_places_without_an_allowed_item_stay_empty():
+def test_ranks_without_an_allowed_item_stay_empty():
     allowed = np.array([True, True, False, False])
     items, values = top_items(
         lambda rows: torch.ones(1, 4), Histories.from_lists([[1]]), 3, n_items=4, allowed=allowed, exclude_seen=True

@@ -6,9 +6,9 @@ import torch
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.plan import SearchPlan
-from sidrec.decoding.restriction import Catalogue
+from sidrec.decoding.search_space import ItemSearchSpace
 
-CATALOGUE = Catalogue(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32), (2, 2))
+SPACE = ItemSearchSpace(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32), (2, 2))
 
 
 def predict(codes: torch.Tensor) -> torch.Tensor:
@@ -19,7 +19,7 @@ def predict(codes: torch.Tensor) -> torch.Tensor:
 
 
 def traced(seen: list[int]):
-    constraint = CATALOGUE.constraint(Histories.from_lists([seen]), exclude_seen=True)
+    constraint = SPACE.constraint(Histories.from_lists([seen]), exclude_seen=True)
     result = search(predict, 1, SearchPlan(n_codes=2, n_steps=2, beam_size=3, k=3), constraint, trace=True)
     assert result.trace is not None
     return result, constraint

@@ -35,7 +35,7 @@ class SearchResult:
 
     @property
     def found(self) -> Tensor:
-        """bool (users, k): places that hold an ID."""
+        """bool (users, k): ranks that hold an ID."""
         return self.scores > NEVER
 
 
@@ -86,8 +86,8 @@ class Stepper:
         slots = candidates(self.plan.order, masked_slots(beams.codes), count)
         log_probs = self._only_valid(pick(self.predict(beams.codes), slots), beams.codes, slots)
         confidence = log_probs.amax(-1)
-        places = choose(self.plan.order, confidence, count)
-        ready = replace(beams, pending=pick(slots, places), log_probs=pick(log_probs, places))
+        columns = choose(self.plan.order, confidence, count)
+        ready = replace(beams, pending=pick(slots, columns), log_probs=pick(log_probs, columns))
         return ready, slots, confidence
 
     def fill(self, beams: Beams, step: int) -> Beams:
@@ -148,8 +148,8 @@ class Stepper:
 
 
 def _best_of(beams: Beams, width: int) -> Beams:
-    scores, places = first_best(beams.scores, min(width, len(beams)))
-    return replace(beams.take(places), scores=scores)
+    scores, numbers = first_best(beams.scores, min(width, len(beams)))
+    return replace(beams.take(numbers), scores=scores)
 
 
 def _result(beams: Beams, k: int, trace: Trace | None) -> SearchResult:

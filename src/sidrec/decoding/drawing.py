@@ -170,17 +170,17 @@ def _choices(story: StepStory) -> list[str]:
 def _candidates(story: StepStory, drawing: Drawing) -> list[str]:
     done = story.number == story.n_steps
     lines = [f"  {_counted(story.n_after, 'candidate')} {'complete' if done else 'kept'}, likeliest first:"]
-    for place, found in enumerate(story.best[: drawing.n_beams], start=1):
-        text = f"    {place}. {_pattern(found.codes)}  {percent(found.probability):>7}  "
-        shown = drawing.n_titles if place == 1 else 1
+    for rank, found in enumerate(story.best[: drawing.n_beams], start=1):
+        text = f"    {rank}. {_pattern(found.codes)}  {percent(found.probability):>7}  "
+        shown = drawing.n_titles if rank == 1 else 1
         names = [_short(title, drawing.title_width) for title in found.titles[:shown]]
         if found.n_fitting == 0:
             lines.append(f"{text}no item fits")
         elif found.n_fitting == 1:
             lines.append(f"{text}1 item fits: {names[0]}")
         else:
-            lines.append(f"{text}{found.n_fitting:,} items fit" + (", such as" if place == 1 else ""))
-            lines += [f"         - {name}" for name in names] if place == 1 else []
+            lines.append(f"{text}{found.n_fitting:,} items fit" + (", such as" if rank == 1 else ""))
+            lines += [f"         - {name}" for name in names] if rank == 1 else []
     rest = story.n_after - min(len(story.best), drawing.n_beams)
     return [*lines, f"    and {rest:,} more"] if rest else lines
 

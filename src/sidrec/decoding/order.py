@@ -24,7 +24,7 @@ def candidates(order: Order, masked: Tensor, count: int) -> Tensor:
 
 
 def choose(order: Order, confidence: Tensor, count: int) -> Tensor:
-    """Places (users, beams, count) among the candidates; adaptive takes the surest first, ties the lower slot.
+    """Columns (users, beams, count) of the candidates; adaptive takes the surest first, ties the lower slot.
 
     Confidence (users, beams, candidates) is the highest log-probability of a code that may be taken.
     """

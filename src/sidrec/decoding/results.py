@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidrec.data.histories import Histories
-from sidrec.decoding.constraint import ItemIndex
 from sidrec.decoding.diffusion import SearchResult
-from sidrec.decoding.restriction import UserConstraint
+from sidrec.decoding.item_index.index import ItemIndex
+from sidrec.decoding.user_constraint import UserConstraint
 
 
 def ranked_items(
@@ -17,7 +17,7 @@ def ranked_items(
     """The k best items (users, k): items that share an ID follow each other by item index.
 
     Give the request's constraint even after an unconstrained search: it leaves out what the user must not get. IDs that
-    name no item take no place; -1 and -inf fill what is left.
+    name no item take no rank; -1 and -inf fill what is left.
     """
     constraint = constraint or UserConstraint(index)
     n_users, n_ids, n_codes = result.codes.shape
@@ -27,12 +27,12 @@ def ranked_items(
         free = ~_are_blocked(constraint.blocked, rows // n_ids, items)
         rows, items = rows[free], items[free]
     users = rows // n_ids
-    place = np.arange(len(users)) - np.searchsorted(users, users)
-    kept = place < k
+    rank = np.arange(len(users)) - np.searchsorted(users, users)
+    kept = rank < k
     ranked = np.full((n_users, k), -1, dtype=np.int32)
     scores = np.full((n_users, k), -np.inf, dtype=np.float32)
-    ranked[users[kept], place[kept]] = items[kept]
-    scores[users[kept], place[kept]] = result.scores.reshape(-1).numpy()[rows[kept]]
+    ranked[users[kept], rank[kept]] = items[kept]
+    scores[users[kept], rank[kept]] = result.scores.reshape(-1).numpy()[rows[kept]]
     return ranked, scores
 
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from sidrec.decoding.beam import Beams
-from sidrec.decoding.constraint import ItemIndex, spread
 from sidrec.decoding.diffusion import Predict, SearchResult, first_step
+from sidrec.decoding.item_index.index import ItemIndex, spread
 from sidrec.decoding.plan import SearchPlan
-from sidrec.decoding.restriction import UserConstraint
 from sidrec.decoding.top_k import NEVER, first_best
+from sidrec.decoding.user_constraint import UserConstraint
 
 MAX_CELLS = 4_000_000
 
@@ -83,8 +83,8 @@ def _best_that_fit(beams: Beams, log_probs: Tensor, user: int, k: int, index: It
         ids = index.sorted.code_at(positions.unsqueeze(1), torch.arange(n_codes))  # (entries, M)
         sums = scores[rows] + predicted[rows.unsqueeze(1), torch.arange(n_codes), ids].sum(-1)
         best, best_scores = torch.cat([best, ids]), torch.cat([best_scores, sums])
-        kept, places = first_best(best_scores.unsqueeze(0), min(k, len(best)))
-        best, best_scores = best[places[0]], kept[0]
+        kept, numbers = first_best(best_scores.unsqueeze(0), min(k, len(best)))
+        best, best_scores = best[numbers[0]], kept[0]
     return best, best_scores
 
 
@@ -100,6 +100,6 @@ def _without_excluded(codes: Tensor, scores: Tensor, constraint: UserConstraint,
     missing = max(k - scores.shape[1], 0)
     scores = torch.nn.functional.pad(scores, (0, missing), value=NEVER)
     codes = torch.nn.functional.pad(codes, (0, 0, 0, missing), value=-1)
-    best, places = first_best(scores, k)
-    codes = codes.gather(1, places.unsqueeze(-1).expand(-1, -1, codes.shape[-1]))
+    best, columns = first_best(scores, k)
+    codes = codes.gather(1, columns.unsqueeze(-1).expand(-1, -1, codes.shape[-1]))
     return SearchResult(codes.masked_fill((best == NEVER).unsqueeze(-1), -1), best)

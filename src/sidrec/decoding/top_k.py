@@ -30,7 +30,7 @@ def top_items(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The k best allowed items of every user; ties go to the lower item index.
 
-    -1 and -inf fill places for which no allowed item is left. At most `max_cells` scores (and never less than one
+    -1 and -inf fill ranks for which no allowed item is left. At most `max_cells` scores (and never less than one
     user's) exist at a time.
     """
     items = np.full((len(histories), k), -1, dtype=np.int32)

@@ -127,10 +127,10 @@ def test_one_pass_equals_every_prefix_target_by_target() -> None:
     pairs = every_prefix(SEQUENCES, 6)
     slow, row = torch.zeros(()), 0
     for window in range(len(one_pass.windows)):
-        for place in range(int(one_pass.windows.n_targets[window])):
+        for number in range(int(one_pass.windows.n_targets[window])):
             history = one_pass.codes[pairs.items[pairs.starts[row] : pairs.targets[row]]]
             target = one_pass.codes[pairs.items[pairs.targets[row]]]
-            at = window * 6 + place
+            at = window * 6 + number
             slow = slow + literal.next_item_loss(module, history, target, drawn.masked[at], drawn.weight[at])
             row += 1
     slow = slow / len(pairs)
@@ -174,8 +174,8 @@ def test_nothing_masked_is_exactly_zero() -> None:
 
 def test_equations_by_hand() -> None:
     """-log 1/2 once with r = 1/2 and -log 1/4 once with r = 1: 2 log 2 + log 4 = 4 log 2."""
-    surprise = torch.tensor([math.log(2), math.log(4)])
-    assert masked_loss(surprise, torch.tensor([2.0, 1.0])).item() == pytest.approx(4 * math.log(2))
+    token_losses = torch.tensor([math.log(2), math.log(4)])
+    assert masked_loss(token_losses, torch.tensor([2.0, 1.0])).item() == pytest.approx(4 * math.log(2))
     assert total_loss(torch.tensor(1.0), torch.tensor(2.0), 3.0).item() == 7.0
 
 
@@ -215,13 +215,13 @@ def test_specials_and_foreign_codes_are_never_predicted() -> None:
         assert torch.allclose(sums, torch.ones(2, 3)) if head == "per-slot" else (sums < 1).all()
 
 
-def test_surprise_equals_the_dense_log_probabilities() -> None:
+def test_token_losses_equal_the_dense_log_probabilities() -> None:
     for head in ("per-slot", "shared"):
         module = network(tiny(head=head))
         hidden, masked = torch.randn(6, 3, 16), torch.rand(6, 3) < 0.5
         codes = torch.stack([torch.randint(0, size, (6,)) for size in SIZES], 1)
         dense = -module.log_probs(hidden).gather(-1, codes[..., None]).squeeze(-1)
-        assert torch.allclose(module.surprise(hidden, codes, masked), masked_order(dense, masked), atol=1e-6)
+        assert torch.allclose(module.token_losses(hidden, codes, masked), masked_order(dense, masked), atol=1e-6)
 
 
 # ---- Eq. loss_prob_bound: K = 3, M = 3, a tabulated predictor --------------------------------------------------------
@@ -260,10 +260,10 @@ def test_our_noise_gives_the_expected_loss(form: str) -> None:
     predict, target = table_predictor(2, order_free=False), (2, 0, 1)
     objective = PrefixObjective(SEQUENCES, semantic_ids(), tiny(masking={"next_item": form, "ratio_floor": 1e-3}))
     noise = objective._next_item_noise(60_000, torch.Generator().manual_seed(0))
-    surprise = torch.zeros(2, 2, 2, 3)
+    token_losses = torch.zeros(2, 2, 2, 3)
     for hidden in itertools.product([0, 1], repeat=3):
         probs = predict(tuple(None if h else code for h, code in zip(hidden, target, strict=True)))
-        surprise[hidden] = torch.tensor([-math.log(probs[slot][target[slot]]) for slot in range(3)])
-    picked = surprise[tuple(noise.masked.long().T)]  # (draws, slots)
+        token_losses[hidden] = torch.tensor([-math.log(probs[slot][target[slot]]) for slot in range(3)])
+    picked = token_losses[tuple(noise.masked.long().T)]  # (draws, slots)
     mean = (picked * noise.masked * noise.weight).sum(-1).mean().item()
     assert mean == pytest.approx(literal.expected_next_item_loss(predict, target), rel=0.02)

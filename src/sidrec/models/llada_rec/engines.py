@@ -26,7 +26,7 @@ def check_engine(name: str) -> None:
 
 
 class ExportedNetwork:
-    """Exported graphs in the place of the network: the search sees no difference."""
+    """Exported graphs that stand in for the network: the search sees no difference."""
 
     def __init__(self, network: MaskPredictor, graphs: Mapping[str, Graph]) -> None:
         self.tokens_of = network.tokens_of

@@ -14,10 +14,11 @@ from sidrec.core.errors import SettingsError
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import Predict, SearchResult, search
 from sidrec.decoding.plan import SearchPlan
-from sidrec.decoding.restriction import Catalogue, UserConstraint
 from sidrec.decoding.results import ranked_items
 from sidrec.decoding.score_items import score_all, score_fitting
+from sidrec.decoding.search_space import ItemSearchSpace
 from sidrec.decoding.trace import Trace
+from sidrec.decoding.user_constraint import UserConstraint
 from sidrec.models.base import Candidates, Ranking
 from sidrec.models.llada_rec.config import SearchSettings
 from sidrec.models.llada_rec.predict import CodePredictor, make_predict
@@ -46,7 +47,7 @@ class Generator:
 
     def __init__(self, network: CodePredictor, ids: SemanticIds, max_history: int) -> None:
         self.network, self.ids, self.max_history = network, ids, max_history
-        self.catalogue = Catalogue(ids.codes, ids.codebook_sizes)
+        self.catalogue = ItemSearchSpace(ids.codes, ids.codebook_sizes)
         self.tokens = tokens_table(ids.vocabulary.tokens_of(ids.codes), Vocabulary.PAD)
 
     def rank(self, histories: Histories, k: int, candidates: Candidates, settings: SearchSettings) -> Ranking:

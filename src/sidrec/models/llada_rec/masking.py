@@ -49,8 +49,8 @@ def mask_exact_count(n_rows: int, n_codes: int, generator: torch.Generator) -> N
     """n of the M tokens hidden, n uniform in 1..M and evenly spread over the batch, weight M/n."""
     spread = (torch.arange(n_rows) + torch.rand(1, generator=generator)) / max(n_rows, 1)
     counts = 1 + (spread * n_codes).long().clamp_max(n_codes - 1)[torch.randperm(n_rows, generator=generator)]
-    places = torch.rand(n_rows, n_codes, generator=generator).argsort(-1).argsort(-1)
-    masked = places < counts[:, None]
+    ranks = torch.rand(n_rows, n_codes, generator=generator).argsort(-1).argsort(-1)
+    masked = ranks < counts[:, None]
     return Noise(masked, (n_codes / counts)[:, None].expand(n_rows, n_codes))
 
 

@@ -70,8 +70,8 @@ class MaskPredictor(nn.Module):
         real = None if visible is None else visible.repeat_interleave(self.n_codes, -1)  # (rows, tokens)
         if self.attention == "bidirectional":
             return None if real is None else real[:, None, None, :]
-        places = sequence_tokens(n_history, self.n_codes, n_targets=int(with_target))
-        mask = attention_mask(self.attention, places).to(self.head.device)
+        tokens = sequence_tokens(n_history, self.n_codes, n_targets=int(with_target))
+        mask = attention_mask(self.attention, tokens).to(self.head.device)
         return mask if real is None else without_padding(mask, real)
 
     # ---- passes ---------------------------------------------------------------------------------------------------
@@ -98,8 +98,8 @@ class MaskPredictor(nn.Module):
         """
         n_clean = clean.shape[1]
         self.positions.check(n_clean)
-        places = torch.arange(n_clean, device=clean.device)
-        ages = n_clean - torch.cat([places, places + 1])
+        numbers = torch.arange(n_clean, device=clean.device)
+        ages = n_clean - torch.cat([numbers, numbers + 1])
         x = self.embed(torch.cat([clean, noisy], 1), ages, n_clean)
         mask = one_pass_mask(n_clean, self.n_codes).to(clean.device)
         x = self.transformer(x, mask, rows=slice(n_clean * self.n_codes, None))
@@ -135,7 +135,7 @@ class MaskPredictor(nn.Module):
         logits = logits.masked_fill(self.beyond.flatten(), -torch.inf)
         return F.log_softmax(logits, -1).view(-1, self.n_codes, self.codebook_size)
 
-    def surprise(self, hidden: Tensor, codes: Tensor, masked: Tensor) -> Tensor:
+    def token_losses(self, hidden: Tensor, codes: Tensor, masked: Tensor) -> Tensor:
         """-log P of the right code at masked tokens only, flat, in the order of `masked_order`.
 
         hidden (rows, .., n_codes, d_model), codes and masked (rows, .., n_codes); logits exist only where needed.
@@ -186,7 +186,7 @@ _CAUSAL_INSIDE = ("causal", "intra-item-causal")
 
 
 def masked_order(values: Tensor, masked: Tensor) -> Tensor:
-    """`values` at masked tokens, slot by slot: the order in which `MaskPredictor.surprise` answers."""
+    """`values` at masked tokens, slot by slot: the order in which `MaskPredictor.token_losses` answers."""
     return torch.cat([values[..., slot][masked[..., slot]] for slot in range(masked.shape[-1])])
 
 

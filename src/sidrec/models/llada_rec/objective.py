@@ -217,7 +217,7 @@ def make_objective(
 
 def _weighted(module: MaskPredictor, hidden: Tensor, codes: Tensor, noise: Noise) -> Tensor:
     """The masked tokens' loss, computed only where something is masked."""
-    return masked_loss(module.surprise(hidden, codes, noise.masked), masked_order(noise.weight, noise.masked))
+    return masked_loss(module.token_losses(hidden, codes, noise.masked), masked_order(noise.weight, noise.masked))
 
 
 def _behind(visible: Tensor) -> Tensor:

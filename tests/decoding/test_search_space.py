@@ -11,8 +11,8 @@ from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.order import masked_slots
 from sidrec.decoding.plan import SearchPlan
-from sidrec.decoding.restriction import Catalogue
 from sidrec.decoding.results import ranked_items
+from sidrec.decoding.search_space import ItemSearchSpace
 
 SIZES = (3, 4, 2, 3)
 
@@ -46,7 +46,7 @@ requests = given(
 def test_valid_codes_equal_looking_at_every_item(seed, n_items, masked, exclude_seen, few, data):
     codes, histories, allowed = random_request(seed, n_items, n_users=2)
     mask = allowed if masked else None
-    constraint = Catalogue(codes, SIZES, few=few).constraint(histories, mask, exclude_seen)
+    constraint = ItemSearchSpace(codes, SIZES, few=few).constraint(histories, mask, exclude_seen)
     rng, n_filled = np.random.default_rng(seed), data.draw(st.integers(0, 3))
     beams = torch.from_numpy(random_beams(rng, codes, 6, n_filled)).view(2, 3, -1)
     slots = masked_slots(beams)
@@ -58,8 +58,8 @@ def test_valid_codes_equal_looking_at_every_item(seed, n_items, masked, exclude_
             fitting = slow_fitting(codes, row, blocked)
             assert constraint.items_that_fit(beams[user, beam], user).tolist() == fitting
             assert int(count[user, beam]) == len({tuple(codes[item]) for item in fitting})
-            for place, slot in enumerate(slots[user, beam].tolist()):
-                assert valid[user, beam, place].tolist() == slow_valid(codes, row, slot, 4, blocked)
+            for column, slot in enumerate(slots[user, beam].tolist()):
+                assert valid[user, beam, column].tolist() == slow_valid(codes, row, slot, 4, blocked)
 
 
 @settings(max_examples=60, deadline=None)
@@ -67,12 +67,12 @@ def test_valid_codes_equal_looking_at_every_item(seed, n_items, masked, exclude_
 def test_k_results_come_back_whenever_k_allowed_items_exist(seed, n_items, masked, exclude_seen, few, data):
     codes, histories, allowed = random_request(seed, n_items, n_users=3)
     mask = allowed if masked else None
-    catalogue = Catalogue(codes, SIZES, few=few)
-    constraint = catalogue.constraint(histories, mask, exclude_seen)
+    space = ItemSearchSpace(codes, SIZES, few=few)
+    constraint = space.constraint(histories, mask, exclude_seen)
     n_steps, k = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 6))
     table, plan = hashed_table(4, 4, seed), SearchPlan(n_codes=4, n_steps=n_steps, beam_size=k, k=k)
     result = search(as_predict(table, range(3)), 3, plan, constraint)
-    items, scores = ranked_items(catalogue.index, result, k, constraint)
+    items, scores = ranked_items(space.index, result, k, constraint)
     for user, seen in enumerate(histories):
         blocked = blocked_for(seen, mask, exclude_seen)
         free = [item for item in range(n_items) if item not in blocked]
@@ -87,21 +87,21 @@ def test_k_results_come_back_whenever_k_allowed_items_exist(seed, n_items, maske
 
 
 def test_an_id_stays_while_one_of_its_items_is_free():
-    catalogue = Catalogue(np.array([[0, 0], [0, 0], [1, 1]], dtype=np.int32), (2, 2))
+    space = ItemSearchSpace(np.array([[0, 0], [0, 0], [1, 1]], dtype=np.int32), (2, 2))
     beams = torch.full((2, 1, 2), -1)
-    constraint = catalogue.constraint(Histories.from_lists([[0], [0, 1]]), exclude_seen=True)
+    constraint = space.constraint(Histories.from_lists([[0], [0, 1]]), exclude_seen=True)
     first_slot = constraint.valid(beams, torch.zeros(2, 1, 1, dtype=torch.long))[:, 0, 0]
     assert first_slot.tolist() == [[True, True], [False, True]]
 
 
 def test_the_last_indexes_of_allowed_items_are_kept():
     rng = np.random.default_rng(0)
-    catalogue = Catalogue(rng.integers(0, 3, (20, 2)).astype(np.int32), (3, 3), kept_indexes=2, few=0)
+    space = ItemSearchSpace(rng.integers(0, 3, (20, 2)).astype(np.int32), (3, 3), kept_indexes=2, few=0)
     masks = [np.arange(20) < size for size in (5, 9, 13)]
     nobody = Histories.from_lists([[]])
-    first = catalogue.constraint(nobody, masks[0]).index
-    assert catalogue.constraint(nobody, masks[0].copy()).index is first
+    first = space.constraint(nobody, masks[0]).index
+    assert space.constraint(nobody, masks[0].copy()).index is first
     for mask in masks[1:]:
-        catalogue.constraint(nobody, mask)
-    assert catalogue.constraint(nobody, masks[0]).index is not first, "only two are kept"
-    assert catalogue.constraint(nobody, np.ones(20, dtype=bool)).index is catalogue.index
+        space.constraint(nobody, mask)
+    assert space.constraint(nobody, masks[0]).index is not first, "only two are kept"
+    assert space.constraint(nobody, np.ones(20, dtype=bool)).index is space.index

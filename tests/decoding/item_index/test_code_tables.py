@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sidrec.decoding.code_tables import CodeTables
+from sidrec.decoding.item_index.code_tables import CodeTables
 
 IDS = np.array([[0, 8, 1], [2, 8, 0]], dtype=np.int32)
 

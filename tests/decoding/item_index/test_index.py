@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reference.fitting_items import random_beams, slow_fitting, slow_valid
 from sidrec.core.errors import InputError
-from sidrec.decoding.constraint import ItemIndex, spread
+from sidrec.decoding.item_index.index import ItemIndex, spread
 from sidrec.decoding.order import masked_slots
 
 BY_HAND = np.array([[0, 1, 2], [0, 1, 0], [2, 1, 1], [2, 0, 2], [0, 1, 2]])  # items 0 and 4 share an ID
@@ -62,8 +62,8 @@ def check_against_every_item(index, codes, rng, draw):
             fitting = slow_fitting(codes, row)
             assert int(count[user, beam]) == len({tuple(codes[item]) for item in fitting})
             assert index.items_that_fit(beams[user, beam]).tolist() == fitting
-            for place, slot in enumerate(slots[user, beam].tolist()):
-                assert valid[user, beam, place].tolist() == slow_valid(codes, row, slot, index.width)
+            for column, slot in enumerate(slots[user, beam].tolist()):
+                assert valid[user, beam, column].tolist() == slow_valid(codes, row, slot, index.width)
     whole = torch.from_numpy(np.concatenate([codes, np.roll(codes, 1, axis=0)[:, ::-1] % np.array(index.sizes)]))
     items, offsets = index.items_of(whole)
     for number, row in enumerate(whole.tolist()):
@@ -85,8 +85,8 @@ def test_the_sizes_that_matter(n_codes, size, n_depths):
         valid = index.valid(beams, slots)
         for beam, asked, found in zip(beams[0].numpy(), slots[0].tolist(), valid[0], strict=True):
             fitting = codes[((beam < 0) | (codes == beam)).all(axis=1)]
-            for place, slot in enumerate(asked):
-                assert found[place].nonzero().squeeze(1).tolist() == np.unique(fitting[:, slot]).tolist()
+            for column, slot in enumerate(asked):
+                assert found[column].nonzero().squeeze(1).tolist() == np.unique(fitting[:, slot]).tolist()
 
 
 def test_an_index_without_items_allows_nothing():

@@ -33,8 +33,8 @@ def covering_orders(n_codes: int) -> tuple[list[tuple[int, ...]], list[int]]:
     """
     per_set = [_order_through(number, n_codes) for number in range(1 << n_codes)]
     orders = sorted(set(per_set))
-    place = {order: index for index, order in enumerate(orders)}
-    return orders, [place[order] for order in per_set]
+    number = {order: index for index, order in enumerate(orders)}
+    return orders, [number[order] for order in per_set]
 
 
 def _order_through(number: int, n_codes: int) -> tuple[int, ...]:

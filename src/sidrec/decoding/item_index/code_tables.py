@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sidrec.decoding.slot_sets import number_of, sets_of_size
+from sidrec.decoding.item_index.slot_sets import number_of, sets_of_size
 
 
 class CodeTables:
@@ -57,8 +57,8 @@ def _layout(sizes: tuple[int, ...], n_depths: int) -> tuple[NDArray[np.int64], N
     total = 0
     for depth in range(n_depths):
         for slots in sets_of_size(len(sizes), depth):
-            for place, slot in enumerate(slots):
-                stride[number_of(slots), slot] = prod(sizes[later] for later in slots[place + 1 :])
+            for position, slot in enumerate(slots):
+                stride[number_of(slots), slot] = prod(sizes[later] for later in slots[position + 1 :])
             for asked in others(len(sizes), slots):
                 start[number_of(slots), asked] = total
                 total += prod(sizes[slot] for slot in slots)
@@ -83,17 +83,17 @@ def _set_bits(
 ) -> None:
     """Mark every ID (columns: M, n) in the tables of the given sets; start and stride are in bytes.
 
-    One pass per bit of a byte: repeated places then all write the same value, which plain `|=` does correctly.
+    One pass per bit of a byte: repeated bytes then all write the same value, which plain `|=` does correctly.
     """
     for asked in range(len(columns)):
         for bit in range(8):
             chosen = columns[:, columns[asked] & 7 == bit]
             for slots in sets:
                 if asked not in slots:
-                    places = start[number_of(slots), asked] + (chosen[asked] >> 3)
+                    cells = start[number_of(slots), asked] + (chosen[asked] >> 3)
                     for slot in slots:
-                        places += chosen[slot] * stride[number_of(slots), slot]
-                    bits[places] |= np.uint8(1 << bit)
+                        cells += chosen[slot] * stride[number_of(slots), slot]
+                    bits[cells] |= np.uint8(1 << bit)
 
 
 def _merge_deeper(

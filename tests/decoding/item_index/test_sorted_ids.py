@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.fitting_items import random_beams
-from sidrec.decoding.slot_sets import filled_sets
-from sidrec.decoding.sorted_ids import SortedKeys, SortedRows, sort_ids
+from sidrec.decoding.item_index.slot_sets import filled_sets
+from sidrec.decoding.item_index.sorted_ids import SortedKeys, SortedRows, sort_ids
 
 
 @settings(max_examples=30, deadline=None)

@@ -5,7 +5,7 @@ from math import comb
 import pytest
 import torch
 
-from sidrec.decoding.slot_sets import covering_orders, filled_sets, number_of
+from sidrec.decoding.item_index.slot_sets import covering_orders, filled_sets, number_of
 
 
 @pytest.mark.parametrize("n_codes", range(1, 8))

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sidrec.decoding.slot_sets import covering_orders
+from sidrec.decoding.item_index.slot_sets import covering_orders
 
 KEY_LIMIT = 1 << 62
 
@@ -46,8 +46,8 @@ class SortedKeys:
         columns = np.ascontiguousarray(ids.T)
         for number, order in enumerate(orders):
             keys[number] = number
-            for place, slot in enumerate(order):
-                stride[number, slot] = prod(sizes[later] for later in order[place + 1 :])
+            for position, slot in enumerate(order):
+                stride[number, slot] = prod(sizes[later] for later in order[position + 1 :])
                 keys[number] *= sizes[slot]
                 keys[number] += columns[slot]
             keys[number].sort()

@@ -1,0 +1,149 @@
+"""Which codes can still become an item, whatever slots are filled: the any-order item index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sidrec.core.errors import InputError
+from sidrec.decoding.item_index.code_tables import CodeTables
+from sidrec.decoding.item_index.slot_sets import filled_sets
+from sidrec.decoding.item_index.sorted_ids import KEY_LIMIT, sort_ids
+
+TABLE_BYTES = 64 << 20
+MAX_SLOTS = 12
+CELLS_AT_ONCE = 4_000_000
+
+
+class ItemIndex:
+    """The catalogue's IDs, asked by any filled slots.
+
+    Few filled slots are answered from bit tables, more from sorted keys, where hardly any ID is left to look at. The
+    cost of a question does not depend on the size of the catalogue but for a binary search.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.integer],
+        codebook_sizes: Sequence[int],
+        items: NDArray[np.integer] | None = None,
+        *,
+        table_bytes: int = TABLE_BYTES,
+    ) -> None:
+        """Codes (n, M) of the `items` (all, if not given); items may share an ID."""
+        sizes = tuple(int(size) for size in codebook_sizes)
+        _refuse_bad_codes(codes, sizes)
+        self.sizes, self.width = sizes, max(sizes)
+        numbers = np.arange(len(codes)) if items is None else np.asarray(items)
+        order, first = _sorted_ids(codes, sizes)
+        self.ids = np.ascontiguousarray(codes[order[first]], dtype=np.int32)  # (n_ids, M), lexicographic
+        self.offsets = np.append(first, len(codes)).astype(np.int64)
+        self.items = numbers[order].astype(np.int32)
+        """The items of ID i are items[offsets[i] : offsets[i + 1]], ascending."""
+        self.tables = CodeTables(self.ids, sizes, table_bytes)
+        self.sorted = sort_ids(self.ids, sizes)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def n_bytes(self) -> int:
+        own = self.ids.nbytes + self.offsets.nbytes + self.items.nbytes
+        return own + self.tables.n_bytes + self.sorted.n_bytes
+
+    def valid(self, codes: Tensor, slots: Tensor) -> Tensor:
+        flat, asked = codes.reshape(-1, len(self.sizes)), slots.reshape(-1, slots.shape[-1])
+        sets = filled_sets(flat)
+        if len(self.sizes) - int((flat[:1] < 0).sum()) < self.tables.n_depths:
+            found = self.tables.valid(flat, sets, asked)
+        else:
+            found = self._valid_from_ranges(flat, sets, asked)
+        return found.view(*slots.shape, self.width)
+
+    def _valid_from_ranges(self, codes: Tensor, sets: Tensor, slots: Tensor) -> Tensor:
+        low, high = self.sorted.ranges(codes, sets)
+        out = torch.zeros(*slots.shape, self.width, dtype=torch.bool)
+        for rows, positions in spread(low, high, CELLS_AT_ONCE):
+            found = self.sorted.code_at(positions.unsqueeze(1), slots[rows])  # (entries, s)
+            out[rows.unsqueeze(1), torch.arange(slots.shape[1]), found] = True
+        return out
+
+    def ranges(self, codes: Tensor) -> tuple[Tensor, Tensor]:
+        """For beams (n, M) the half-open ranges of `sorted` positions whose IDs agree with the filled slots."""
+        return self.sorted.ranges(codes, filled_sets(codes))
+
+    def count(self, codes: Tensor) -> Tensor:
+        low, high = self.ranges(codes.reshape(-1, len(self.sizes)))
+        return (high - low).view(codes.shape[:-1])
+
+    def find(self, codes: Tensor) -> Tensor:
+        """The number of each whole ID (..., M), or -1 where the catalogue has none or a slot is masked."""
+        flat = codes.reshape(-1, len(self.sizes))
+        inside = ((flat >= 0) & (flat < torch.tensor(self.sizes))).all(-1)
+        asked = flat.masked_fill(~inside.unsqueeze(-1), 0)
+        low, high = self.ranges(asked)
+        return torch.where((high > low) & inside, low, -1).view(codes.shape[:-1])
+
+    def items_of(self, codes: Tensor) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The items of each whole ID (n, M): row i is items[offsets[i] : offsets[i + 1]], empty for an unknown ID."""
+        numbers = self.find(codes).numpy()
+        known = numbers >= 0
+        low, high = self.offsets[numbers * known], self.offsets[numbers * known + known]
+        offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
+        np.cumsum(high - low, out=offsets[1:])
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], high - low)
+        return self.items[np.repeat(low, high - low) + within], offsets
+
+    def items_that_fit(self, codes: Tensor) -> NDArray[np.int32]:
+        """Every item that agrees with one beam's (M,) filled slots, ascending; looks at the whole catalogue."""
+        beam = codes.numpy()
+        fits = ((beam < 0) | (self.ids == beam)).all(axis=1)
+        return np.sort(self.items[np.repeat(fits, np.diff(self.offsets))])
+
+
+def spread(low: Tensor, high: Tensor, limit: int) -> list[tuple[Tensor, Tensor]]:
+    """Every (row, position) of the half-open ranges, in parts of about `limit` positions."""
+    lengths = high - low
+    ends = lengths.cumsum(0)
+    if len(ends) == 0 or int(ends[-1]) <= limit:
+        return [_spread(torch.arange(len(low)), low, lengths)]
+    parts = []
+    for part in range(int(ends[-1]) // limit + 1):
+        rows = ((ends - 1).clamp(min=0) // limit == part).nonzero().squeeze(1)
+        parts.append(_spread(rows, low[rows], lengths[rows]))
+    return parts
+
+
+def _spread(rows: Tensor, low: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    before = lengths.cumsum(0) - lengths
+    positions = torch.repeat_interleave(low - before, lengths)
+    return torch.repeat_interleave(rows, lengths), positions + torch.arange(len(positions))
+
+
+def _sorted_ids(codes: NDArray[np.integer], sizes: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Items in lexicographic order of their IDs (equal IDs by item), and where each new ID begins."""
+    if prod(sizes) < KEY_LIMIT:
+        keys = np.zeros(len(codes), dtype=np.int64)
+        for slot, size in enumerate(sizes):
+            keys = keys * size + codes[:, slot]
+        order = np.argsort(keys, kind="stable")
+        new = np.diff(keys[order], prepend=-1) != 0
+    else:
+        order = np.lexsort([codes[:, slot] for slot in reversed(range(len(sizes)))])
+        ordered = codes[order]
+        new = np.append(len(codes) > 0, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(codes)]
+    return order, np.flatnonzero(new)
+
+
+def _refuse_bad_codes(codes: NDArray[np.integer], sizes: tuple[int, ...]) -> None:
+    if codes.ndim != 2 or codes.shape[1] != len(sizes):
+        raise InputError(f"the codes have shape {codes.shape}, but there are {len(sizes)} codebooks; tokenize again.")
+    if len(sizes) > MAX_SLOTS:
+        raise InputError(f"the any-order item index takes at most {MAX_SLOTS} codes per item, not {len(sizes)}.")
+    if len(codes) and ((codes.min(axis=0) < 0).any() or (codes.max(axis=0) >= np.array(sizes)).any()):
+        raise InputError(f"some codes lie outside the codebooks of {sizes} codes; tokenize again.")
