@@ -7,8 +7,8 @@ import pytest
 
 from sidrec.cli.app import main
 from sidrec.data.synthetic import cycle
-from sidrec.pipeline.benchmark import benchmark
-from sidrec.pipeline.plan import Plan
+from sidrec.pipeline.benchmark.plan import Plan
+from sidrec.pipeline.benchmark.runner import benchmark
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import polars as pl
 
 from sidrec.evaluation.results import Evaluation, Rates, Timing
 from sidrec.metrics.ranking import recall_at
-from sidrec.pipeline.plan import Plan
-from sidrec.pipeline.records import CellRecord
+from sidrec.pipeline.benchmark.plan import Plan
+from sidrec.pipeline.benchmark.records import CellRecord
 from sidrec.reports.runs import RowRuns, SectionRuns
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sidrec.data.synthetic import cycle
-from sidrec.pipeline.plan import Plan
+from sidrec.pipeline.benchmark.plan import Plan
 
 TOKENIZER = {"tokenizer": "opq", "options": {"n_codes": 2, "codebook_size": 8, "pca": 4}}
 WITHOUT_ROOM = {"tokenizer": "opq", "options": {"n_codes": 2, "codebook_size": 2, "pca": 4}}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reference.small_plan import small_plan, small_shop
-from sidrec.pipeline.benchmark import benchmark
+from sidrec.pipeline.benchmark.runner import benchmark
 from sidrec.reports.runs import Benchmark, read_benchmarks
 
 

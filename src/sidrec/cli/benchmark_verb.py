@@ -22,8 +22,8 @@ def benchmark(
 ) -> None:
     """Run a plan.      Example: sidrec benchmark recipes/experiments/smoke.toml --out runs/smoke"""
     from sidrec.cli import console
-    from sidrec.pipeline.benchmark import benchmark as run
-    from sidrec.pipeline.plan import only_sections, parse_data, read_plan
+    from sidrec.pipeline.benchmark.plan import only_sections, parse_data, read_plan
+    from sidrec.pipeline.benchmark.runner import benchmark as run
 
     budget = {name: value for name, value in (("epochs", epochs), ("minutes", minutes)) if value is not None}
     given: dict[str, Any] = {"scale": scale, "seeds": _numbers(seeds), "processes": processes, "budget": budget or None}

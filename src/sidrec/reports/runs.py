@@ -13,9 +13,9 @@ from sidrec.core.errors import ArtifactError, InputError
 from sidrec.data.dataset import Dataset
 from sidrec.evaluation.figures import per_user_metrics
 from sidrec.evaluation.results import Evaluation
-from sidrec.pipeline.cells import Places, cells_of
-from sidrec.pipeline.plan import Plan, Section
-from sidrec.pipeline.records import CellRecord, read_plan_file
+from sidrec.pipeline.benchmark.cells import Places, cells_of
+from sidrec.pipeline.benchmark.plan import Plan, Section
+from sidrec.pipeline.benchmark.records import CellRecord, read_plan_file
 
 Values = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import Literal
 
 from sidrec.core.progress import SilentProgress
 from sidrec.core.storage import storage_errors
-from sidrec.pipeline.cells import Cell, Places
-from sidrec.pipeline.plan import Plan
-from sidrec.pipeline.run_cells import make_embeddings, make_sids, message_of, run_cells
+from sidrec.pipeline.benchmark.cells import Cell, Places
+from sidrec.pipeline.benchmark.plan import Plan
+from sidrec.pipeline.benchmark.run_cells import make_embeddings, make_sids, message_of, run_cells
 
 Kind = Literal["embeddings", "sids", "model"]
 SHARED: tuple[Kind, ...] = ("embeddings", "sids")

@@ -13,8 +13,8 @@ from sidrec.core.errors import SettingsError
 from sidrec.core.settings import Settings, read_toml
 from sidrec.data.preparation import PrepareSettings
 from sidrec.models.registry import MODELS
-from sidrec.pipeline.budget import Budget, Training
-from sidrec.pipeline.scales import SCALES, Scale, ScaleName
+from sidrec.pipeline.benchmark.budget import Budget, Training
+from sidrec.pipeline.benchmark.scales import SCALES, Scale, ScaleName
 
 DEMO = "demo"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"

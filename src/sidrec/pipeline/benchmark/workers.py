@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import IO
 
 from sidrec.core.storage import storage_errors
-from sidrec.pipeline.cells import Places, cells_of
-from sidrec.pipeline.plan import Plan
-from sidrec.pipeline.records import read_plan_file
-from sidrec.pipeline.tasks import Kind, Task, run_here, tasks_of
+from sidrec.pipeline.benchmark.cells import Places, cells_of
+from sidrec.pipeline.benchmark.plan import Plan
+from sidrec.pipeline.benchmark.records import read_plan_file
+from sidrec.pipeline.benchmark.tasks import Kind, Task, run_here, tasks_of
 
 LOG = "workers.log"
 
@@ -24,7 +24,7 @@ class Workers:
     """A `Run` that hands tasks to processes; as many are started as ever run at a time."""
 
     def __init__(self, places: Places, threads: int) -> None:
-        self._command = [sys.executable, "-m", "sidrec.pipeline.workers", str(places.out)]
+        self._command = [sys.executable, "-m", "sidrec.pipeline.benchmark.workers", str(places.out)]
         self._environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
         self._idle: queue.SimpleQueue[subprocess.Popen[str]] = queue.SimpleQueue()
         self._all: list[subprocess.Popen[str]] = []

@@ -14,12 +14,12 @@ from typing import Any
 from sidrec.core.artifacts import storage_errors, write_json
 from sidrec.core.errors import StorageError
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
-from sidrec.pipeline.cells import Cell, Places, cells_of
-from sidrec.pipeline.plan import Plan
-from sidrec.pipeline.records import CellRecord
-from sidrec.pipeline.run_cells import failed_record, finished_record, message_of, prepare_data
-from sidrec.pipeline.tasks import SHARED, Run, run_all, run_here, tasks_of
-from sidrec.pipeline.workers import Workers
+from sidrec.pipeline.benchmark.cells import Cell, Places, cells_of
+from sidrec.pipeline.benchmark.plan import Plan
+from sidrec.pipeline.benchmark.records import CellRecord
+from sidrec.pipeline.benchmark.run_cells import failed_record, finished_record, message_of, prepare_data
+from sidrec.pipeline.benchmark.tasks import SHARED, Run, run_all, run_here, tasks_of
+from sidrec.pipeline.benchmark.workers import Workers
 
 
 @dataclass(frozen=True)

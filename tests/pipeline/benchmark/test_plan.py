@@ -6,9 +6,9 @@ import pytest
 
 from sidrec.core.errors import SettingsError
 from sidrec.models.registry import MODELS
-from sidrec.pipeline.plan import only_sections, parse_data, read_plan, slug
+from sidrec.pipeline.benchmark.plan import only_sections, parse_data, read_plan, slug
 
-EXPERIMENTS = Path(__file__).resolve().parents[2] / "recipes" / "experiments"
+EXPERIMENTS = Path(__file__).resolve().parents[3] / "recipes" / "experiments"
 SECTION = '[[section]]\nname = "a"\ntitle = "A"\nmodels = ["popularity"]\n'
 
 

@@ -6,8 +6,8 @@ from reference.small_plan import small_plan, small_shop
 from sidrec.core.errors import InputError
 from sidrec.core.progress import SilentProgress
 from sidrec.data.dataset import Dataset
-from sidrec.pipeline.cells import Places, cells_of
-from sidrec.pipeline.run_cells import finished_record, message_of, prepare_data, run_cells
+from sidrec.pipeline.benchmark.cells import Places, cells_of
+from sidrec.pipeline.benchmark.run_cells import finished_record, message_of, prepare_data, run_cells
 
 
 @pytest.fixture

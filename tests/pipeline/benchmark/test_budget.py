@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from sidrec.models.popularity import Popularity
 from sidrec.models.sasrec import SASRecSettings
-from sidrec.pipeline.budget import Budget
+from sidrec.pipeline.benchmark.budget import Budget
 
 
 def test_a_budget_must_say_something():

@@ -5,8 +5,8 @@ import pytest
 from sidrec.core.errors import SettingsError
 from sidrec.core.settings import merge
 from sidrec.models.registry import find_model
-from sidrec.pipeline.cells import Cell, cells_of
-from sidrec.pipeline.plan import Plan
+from sidrec.pipeline.benchmark.cells import Cell, cells_of
+from sidrec.pipeline.benchmark.plan import Plan
 from sidrec.pipeline.recipes import read_recipe
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from reference.small_plan import small_plan, small_shop
 from sidrec.core.storage import write_json
-from sidrec.pipeline.cells import Places, cells_of
-from sidrec.pipeline.tasks import Task, run_here, tasks_of
-from sidrec.pipeline.workers import Workers
+from sidrec.pipeline.benchmark.cells import Places, cells_of
+from sidrec.pipeline.benchmark.tasks import Task, run_here, tasks_of
+from sidrec.pipeline.benchmark.workers import Workers
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_a_worker_answers_as_this_process_does_and_goes_on(places, tmp_path):
 
 @pytest.mark.slow
 def test_a_worker_ends_with_whoever_started_it(places):
-    words = [sys.executable, "-m", "sidrec.pipeline.workers", str(places.out)]
+    words = [sys.executable, "-m", "sidrec.pipeline.benchmark.workers", str(places.out)]
     worker = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     worker.stdin.close()
     assert worker.wait(timeout=60) == 0

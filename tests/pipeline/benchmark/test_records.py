@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sidrec.core.errors import ArtifactError
-from sidrec.pipeline.records import CellRecord, read_plan_file
+from sidrec.pipeline.benchmark.records import CellRecord, read_plan_file
 
 
 def record(**values) -> CellRecord:

@@ -5,7 +5,7 @@ import pytest
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.registry import MODELS
 from sidrec.models.sasrec import SASRecSettings
-from sidrec.pipeline.scales import SCALES, fitting, with_tokenizer
+from sidrec.pipeline.benchmark.scales import SCALES, fitting, with_tokenizer
 from sidrec.sids.registry import TOKENIZERS
 
 

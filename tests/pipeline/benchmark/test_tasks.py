@@ -6,8 +6,8 @@ import time
 import pytest
 
 from reference.small_plan import small_plan, small_shop
-from sidrec.pipeline.cells import Places, cells_of
-from sidrec.pipeline.tasks import Task, run_all, run_here, tasks_of
+from sidrec.pipeline.benchmark.cells import Places, cells_of
+from sidrec.pipeline.benchmark.tasks import Task, run_all, run_here, tasks_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from sidrec.core.settings import merge
-from sidrec.pipeline.budget import Budget
+from sidrec.pipeline.benchmark.budget import Budget
 from sidrec.sids.registry import find_tokenizer
 from sidrec.sids.tokenize import TokenizeSettings
 

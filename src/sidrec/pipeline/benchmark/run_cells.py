@@ -18,10 +18,10 @@ from sidrec.evaluation.evaluate import evaluate_into
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.results import KIND, Evaluation
 from sidrec.models.base import Recommender
-from sidrec.pipeline.cells import Cell, Places, SidsRequest
+from sidrec.pipeline.benchmark.cells import Cell, Places, SidsRequest
+from sidrec.pipeline.benchmark.plan import DEMO, Plan
+from sidrec.pipeline.benchmark.records import CellRecord
 from sidrec.pipeline.demo import DemoSize, prepare_shop
-from sidrec.pipeline.plan import DEMO, Plan
-from sidrec.pipeline.records import CellRecord
 from sidrec.pipeline.sample import sample_users
 from sidrec.pipeline.train import train
 from sidrec.sids.tokenize import tokenize

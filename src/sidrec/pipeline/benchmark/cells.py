@@ -14,9 +14,9 @@ from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.embeddings.encoders import GIVEN
 from sidrec.models.base import Recommender
 from sidrec.models.registry import find_model
-from sidrec.pipeline.plan import Plan, Section, Variant, slug
+from sidrec.pipeline.benchmark.plan import Plan, Section, Variant, slug
+from sidrec.pipeline.benchmark.scales import fitting, with_tokenizer
 from sidrec.pipeline.recipes import Recipe, bundled_recipes, read_recipe
-from sidrec.pipeline.scales import fitting, with_tokenizer
 from sidrec.sids.tokenize import TokenizeSettings
 
 SEARCH, TOKENIZE = "search", "tokenize"

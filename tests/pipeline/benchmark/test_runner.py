@@ -13,8 +13,8 @@ from sidrec.evaluation.evaluate import evaluate
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.results import Evaluation
 from sidrec.models.registry import load_model
-from sidrec.pipeline.benchmark import benchmark
-from sidrec.pipeline.cells import Places
+from sidrec.pipeline.benchmark.cells import Places
+from sidrec.pipeline.benchmark.runner import benchmark
 
 
 class Lines:
