@@ -28,6 +28,19 @@ def problems(values, **words) -> list[str]:
     return str(caught.value).splitlines()
 
 
+class Longer(Settings):
+    """A section whose defaults are its owner's, two levels deep."""
+
+    model: Outer = Outer(name="x", training=Inner(epochs=99))
+
+
+def test_a_section_named_in_part_keeps_what_its_owner_chose():
+    chosen = Longer.parse({"model": {"training": {"learning_rate": 0.5}}}, owner="longer")
+    assert chosen.model.training == Inner(epochs=99, learning_rate=0.5)
+    assert chosen.model.name == "x"
+    assert Longer.model_validate({"model": Outer(name="y")}).model == Outer(name="y")
+
+
 def test_a_misspelt_key_gets_the_nearest_name():
     assert problems({"name": "x", "d_modle": 128}) == [
         "mine.toml: d_modle is not a setting of llada-rec; did you mean d_model?"

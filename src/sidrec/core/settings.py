@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from sidrec.core.errors import SettingsError
 
@@ -26,6 +26,23 @@ class Settings(BaseModel):
             return cls.model_validate(dict(values))
         except ValidationError as error:
             raise SettingsError(describe_problems(cls, error, owner=owner, where=where, section=section)) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sections_keep_their_defaults(cls, values: Any) -> Any:
+        """Naming one setting of a section leaves the section's others at the defaults that its owner chose."""
+        if not isinstance(values, Mapping):
+            return values
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}
+        return {name: _over(defaults.get(name), value) for name, value in values.items()}
+
+
+def _over(default: Any, given: Any) -> Any:
+    """Named values of a section laid over what its default says explicitly; anything else as given."""
+    if not (isinstance(default, Settings) and isinstance(given, Mapping)):
+        return given
+    chosen = {name: getattr(default, name) for name in default.model_fields_set}
+    return {**chosen, **{name: _over(chosen.get(name), value) for name, value in given.items()}}
 
 
 def describe_problems(

@@ -1,0 +1,80 @@
+"""Naming one setting of a section changes that setting and nothing else, whatever has the section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+from pydantic import ValidationError
+
+import sidrec
+from sidrec.core.settings import Settings
+from sidrec.models.registry import MODELS
+from sidrec.sids.registry import TOKENIZERS
+
+CLASSES = {row.key: row.load_class().settings_class for row in (*MODELS, *TOKENIZERS)}
+OTHER_VALUES = (1, 0.5, 64, 0.25, True, False, "x", None, (0.5, 0.5), (12, 11), ("x",), {"x": 1})
+NEEDS_ANOTHER = {("embedding", "whiten"), ("embedding", "vectors")}
+"""Refused alone: they need embedding.pca or embedding.encoder beside them."""
+
+
+def sections(cls: type[Settings], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Settings]]:
+    """Every section below a settings class, by its path, with its default."""
+    for name, field in cls.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        if isinstance(default, Settings):
+            yield (*path, name), default
+            yield from sections(type(default), (*path, name))
+
+
+def words_of(annotation: Any) -> list[Any]:
+    """The words that a choice offers."""
+    parts = get_args(annotation)
+    return [word for part in parts for word in words_of(part)] + [part for part in parts if isinstance(part, str)]
+
+
+def nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    for name in reversed(path):
+        value = {name: value}
+    return value  # type: ignore[no-any-return]
+
+
+def leaves(values: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    found: dict[tuple[str, ...], Any] = {}
+    for name, value in values.items():
+        inner = isinstance(value, dict) and value
+        found |= leaves(value, (*path, name)) if inner else {(*path, name): value}
+    return found
+
+
+def with_another_value(cls: type[Settings], path: tuple[str, ...], annotation: Any) -> Settings:
+    """The settings with only this one named, at the first value that it takes and does not have already."""
+    words = words_of(annotation)
+    for value in (*OTHER_VALUES, *words, *((word,) for word in words)):
+        try:
+            changed = cls.model_validate(nested(path, value))
+        except ValidationError:
+            continue
+        if changed != cls():
+            return changed
+    raise AssertionError(f"no other value found for {'.'.join(path)}")
+
+
+@pytest.mark.parametrize("key", CLASSES)
+def test_a_named_setting_of_a_section_leaves_the_others(key):
+    cls = CLASSES[key]
+    before = leaves(cls().model_dump())
+    for path, section in sections(cls):
+        for name, field in type(section).model_fields.items():
+            if isinstance(getattr(section, name), Settings) or (*path, name) in NEEDS_ANOTHER:
+                continue
+            changed = with_another_value(cls, (*path, name), field.annotation)
+            after = leaves(changed.model_dump())
+            different = {place for place in before | after if before.get(place) != after.get(place)}
+            assert {place[: len(path) + 1] for place in different} == {(*path, name)}
+
+
+def test_model_selection_survives_another_number_of_epochs():
+    training = sidrec.LLaDARec(training={"epochs": 12}).settings.training
+    assert (training.epochs, training.metric, training.patience) == (12, "ndcg@10", 20)
