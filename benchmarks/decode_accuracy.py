@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.metrics.ranking import gains, hits, ranks_of
 from sidrec.metrics.significance import bootstrap_interval, paired_bootstrap
-from sidrec.models.base import Candidates
 from sidrec.models.llada_rec.recommender import LLaDARec
+from sidrec.models.request import Request
 
 K = 10
 WAYS: tuple[tuple[str, dict[str, object]], ...] = (
@@ -57,9 +57,9 @@ class Row:
 
 def judge(name: str, model: LLaDARec, way: str, search: dict[str, object], cases: Cases) -> Row:
     chosen = model.with_search(search)
-    chosen.rank_report(cases.take(np.arange(min(32, len(cases)))).histories, K, Candidates())  # warm up
+    chosen.rank_report(Request(cases.take(np.arange(min(32, len(cases)))).histories, K))  # warm up
     start = time.perf_counter()
-    report = chosen.rank_report(cases.histories, K, Candidates())
+    report = chosen.rank_report(Request(cases.histories, K))
     seconds = time.perf_counter() - start
     ranks = ranks_of(report.ranking.items, cases.targets)
     shown = report.ranking.items[report.ranking.items >= 0]

@@ -25,6 +25,7 @@ from sidrec import read_dataset
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
 from sidrec.data.synthetic import demo_shop
+from sidrec.models.request import Request
 from sidrec.models.sasrec import SASRecSoftmax
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,7 +92,7 @@ def measure_ours(data: Dataset, run: dict[str, Any]) -> dict[str, Any]:
     return {
         "epoch_seconds": [users / epoch["samples_per_second"] for epoch in epochs],
         "recommend_seconds": seconds,
-        "ranked": model.rank(cases.histories, K).items,
+        "ranked": model.rank(Request(cases.histories, K)).items,
         "versions": {"torch": torch.__version__, "numpy": np.__version__},
     }
 

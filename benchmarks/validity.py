@@ -13,15 +13,15 @@ import numpy as np
 import torch
 
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.base import Candidates
 from sidrec.models.llada_rec.recommender import LLaDARec
+from sidrec.models.request import Request
 
 K = 10
 
 
 def real_share(model: LLaDARec, cases: Cases, search: dict[str, object]) -> tuple[float, float]:
     """Share of generated IDs that belong to an item, looked up in a plain set, and share of the k places filled."""
-    report = model.with_search(search).rank_report(cases.histories, K, Candidates())
+    report = model.with_search(search).rank_report(Request(cases.histories, K))
     assert report.codes is not None
     known = {tuple(codes) for codes in model.semantic_ids.codes.tolist()}
     generated = [tuple(codes) for user in report.codes.tolist() for codes in user if codes[0] >= 0]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -58,15 +59,16 @@ def test_vectors_of_a_trained_model_are_matched_by_item_id(run, folder, monkeypa
     from sidrec.data.catalog import Catalog
     from sidrec.data.dataset import Dataset
     from sidrec.models import registry
+    from sidrec.models.capabilities import HasItemVectors
     from sidrec.models.popularity import Popularity
 
-    class Learned(Popularity):
+    class Learned(Popularity, HasItemVectors):
         def item_vectors(self):
             return np.arange(12, dtype=np.float32)[:, None]
 
     data = Dataset.load(folder / "data")
     model = Learned().fit(data)
-    model._catalog = Catalog(data.catalog.frame.reverse())
+    model._stock = replace(model.stock, catalog=Catalog(data.catalog.frame.reverse()))
     monkeypatch.setattr(registry, "load_model", lambda path: model)
     assert run("--out", "learned", "--from-model", "runs/m")[0] == 0
     found = ItemEmbeddings.load(folder / "learned")
@@ -101,7 +103,7 @@ def test_a_model_without_vectors_says_so(run, folder):
     Popularity().fit(Dataset.load(folder / "data")).save(folder / "popular")
     code, _, err = run("--out", "wrong", "--from-model", "popular")
     assert code == 2
-    assert "popularity has no item vectors to export" in err
+    assert "popular: popularity has no item vectors; use an item-ID model" in err
 
 
 def test_items_without_text_are_counted(run, folder, monkeypatch):

@@ -12,9 +12,8 @@ from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.search_space import ItemSearchSpace
-from sidrec.models.base import Ranking
-from sidrec.models.llada_rec.config import SearchSettings
-from sidrec.models.llada_rec.generate import Generation
+from sidrec.models.id_search import Generation, SearchSettings
+from sidrec.models.ranking import Ranking
 
 CATALOG = Catalog(pl.DataFrame({"item_id": list("abcdefgh"), "title": [f"[bold]lamp {n}" for n in range(8)]}))
 

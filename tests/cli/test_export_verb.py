@@ -27,7 +27,7 @@ def test_other_models_have_no_graphs(run, tmp_path):
     Popularity().fit(demo_shop(n_items=100, n_users=20)).save(tmp_path / "popular")
     code, _, errors = run("export", "popular")
     assert code == 2
-    assert "popular: is a popularity model; only llada-rec has graphs to export." in errors
+    assert "popular: is a popularity model, which has no graphs to export." in errors
 
 
 @pytest.mark.slow

@@ -18,8 +18,9 @@ from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
 from sidrec.data.synthetic import clusters
-from sidrec.models.base import Candidates, Recommender
+from sidrec.models.base import Recommender
 from sidrec.models.registry import MODELS, find_model, load_model
+from sidrec.models.request import Request
 
 TINY: dict[str, dict[str, Any]] = {
     "popularity": {},
@@ -139,7 +140,7 @@ def test_the_company_in_a_batch_changes_nothing(key):
 
 def test_rank_speaks_the_same_language(key):
     cases = data().cases("test")
-    ranking = fitted(key).rank(cases.histories, 40, Candidates(exclude_seen=True))
+    ranking = fitted(key).rank(Request(cases.histories, 40, exclude_seen=True))
     assert ranking.items.shape == ranking.scores.shape == (len(cases), 40)
     for history, items, scores in zip(cases.histories, ranking.items, ranking.scores, strict=True):
         left = 32 - len(set(history.tolist()))
@@ -172,7 +173,7 @@ def test_an_unfitted_model_says_so(key, tmp_path):
     with pytest.raises(InputError, match=f"this {model.key} is not fitted yet"):
         model.recommend([["thing-1"]])
     with pytest.raises(InputError, match="not fitted yet"):
-        model.rank(data().cases("test").histories, 3)
+        model.rank(Request(data().cases("test").histories, 3))
     with pytest.raises(InputError, match="not fitted yet"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []

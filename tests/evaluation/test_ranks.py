@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.ranks import code_ranks, collision_rate, rank_cases, repeated
-from sidrec.models.base import Ranking
+from sidrec.models.capabilities import HasSemanticIds
 from sidrec.models.popularity import Popularity
-from sidrec.models.rank_report import RankReport
+from sidrec.models.ranking import Ranking, RankReport
 from sidrec.sids.semantic_ids import SemanticIds
 
 NONE = np.zeros(1, dtype=np.int64)
@@ -23,9 +23,15 @@ def report(items, codes=None) -> RankReport:
     return RankReport(Ranking(items, np.zeros(items.shape, np.float32)), NONE, NONE, NONE, codes)
 
 
-def with_ids(codes) -> SimpleNamespace:
+def with_ids(codes) -> HasSemanticIds:
     codes = np.asarray(codes, dtype=np.int32)
-    return SimpleNamespace(semantic_ids=SemanticIds(codes, (9, 9), [str(i) for i in range(len(codes))]))
+
+    class Known(HasSemanticIds):
+        semantic_ids = SemanticIds(codes, (9, 9), [str(i) for i in range(len(codes))])
+
+        def use_semantic_ids(self, path, data): ...
+
+    return Known()
 
 
 def test_code_match_by_hand():
@@ -44,14 +50,18 @@ def test_invalid_ids_take_places_in_the_generated_list():
 
 
 def test_a_finite_score_without_an_item_is_an_invalid_id_that_keeps_its_place(shop):
-    class Unconstrained(Popularity):
-        def _rank(self, histories, k, candidates):
+    class Unconstrained(Popularity, HasSemanticIds):
+        semantic_ids = SemanticIds(np.arange(800).reshape(400, 2).astype(np.int32), (800, 800), ["x"] * 400)
+
+        def use_semantic_ids(self, path, data): ...
+
+        def _rank(self, request, stock):
+            histories = request.histories
             items = np.tile(np.array([-1, 5, -1, 3, -1], np.int32), (len(histories), 1))
             scores = np.tile(np.array([0, -1, -2, -3, -np.inf], np.float32), (len(histories), 1))
             return Ranking(items, scores)
 
     model = Unconstrained().fit(shop)
-    model.semantic_ids = SemanticIds(np.arange(800).reshape(400, 2).astype(np.int32), (800, 800), ["x"] * 400)
     cases = replace(shop.cases("test"), targets=np.full(90, 3, dtype=np.int32))
     frame = rank_cases(model, shop, cases, EvaluationSettings(ks=(5,)))
     assert frame.select("rank", "code_rank", "generated", "invalid").unique().rows() == [(3, 3, 4, 2)]

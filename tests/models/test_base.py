@@ -6,8 +6,9 @@ import pytest
 
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.data.synthetic import clusters, cycle
-from sidrec.models.base import Recommendations, popular_items
 from sidrec.models.popularity import Popularity, PopularitySettings
+from sidrec.models.ranking import Recommendations
+from sidrec.models.stock import popular_items
 
 
 @pytest.fixture
@@ -50,7 +51,6 @@ def test_fit_with_out_saves(tmp_path):
         (lambda m: m.recommend([["stop-1"]], allow="stop-2"), "allow is a list of item ids"),
         (lambda m: m.recommend([["stop-1"]], deny="stop-2"), "deny is a list of item ids"),
         (lambda m: m.recommend([["stop-1"]], deny={"brand": ["x"]}), "no column brand; it has: item_id, title"),
-        (lambda m: m.item_vectors(), "popularity has no item vectors"),
     ],
 )
 def test_wrong_requests_in_words(model, call, words):
@@ -70,10 +70,10 @@ def test_unknown_filter_ids_are_no_error(model):
 def test_a_filter_on_a_list_column_means_contains():
     data = clusters(n_clusters=3, cluster_size=5, n_users=20, length=4)
     model = Popularity().fit(data)
-    mask = model.allowed_items({"categories": ["kitchen 0"]}, None)
+    mask = model.stock.allowed({"categories": ["kitchen 0"]}, None)
     assert mask is not None
     assert mask.tolist() == [True] * 5 + [False] * 10
-    assert model.allowed_items(None, None) is None
+    assert model.stock.allowed(None, None) is None
 
 
 def test_recommendations_as_a_frame():

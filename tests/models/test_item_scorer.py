@@ -10,6 +10,7 @@ from sidrec.data.synthetic import clusters, cycle
 from sidrec.models.gru4rec import GRU4Rec
 from sidrec.models.item_objective import ItemObjective
 from sidrec.models.item_scorer import AttentionSettings
+from sidrec.models.request import Request
 from sidrec.models.sasrec import SASRecSoftmax
 
 TINY = quick(epochs=1)
@@ -19,7 +20,7 @@ def test_scores_are_dot_products_with_the_exported_vectors():
     data = clusters(n_clusters=3, cluster_size=6, n_users=40, length=5)
     model = SASRecSoftmax(**TINY).fit(data)
     cases = data.cases("test")
-    ranking = model.rank(cases.histories, 4)
+    ranking = model.rank(Request(cases.histories, 4))
     vectors = model.item_vectors()
     assert vectors.shape == (18, 32)
     assert model.network is not None

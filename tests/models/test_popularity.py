@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 
 from sidrec.data.histories import Histories
 from sidrec.data.synthetic import demo_shop
-from sidrec.models.base import Candidates
 from sidrec.models.popularity import Popularity
+from sidrec.models.request import Request
 
 DATA = demo_shop(n_items=60, n_users=80)
 MODEL = Popularity().fit(DATA)
 
 
-def slow_ranking(history, k, candidates):
+def slow_ranking(history, request):
     counts = DATA.train_counts()
     order = sorted(range(60), key=lambda item: (-counts[item], item))
-    if candidates.allowed is not None:
-        order = [item for item in order if candidates.allowed[item]]
-    if candidates.exclude_seen:
+    if request.allowed is not None:
+        order = [item for item in order if request.allowed[item]]
+    if request.exclude_seen:
         order = [item for item in order if item not in history]
-    return (order + [-1] * k)[:k]
+    return (order + [-1] * request.k)[: request.k]
 
 
 @settings(max_examples=60, deadline=None)
@@ -31,8 +31,9 @@ def slow_ranking(history, k, candidates):
     st.none() | st.lists(st.booleans(), min_size=60, max_size=60),
 )
 def test_equal_to_sorting_by_hand(rows, k, exclude_seen, allowed):
-    candidates = Candidates(None if allowed is None else np.array(allowed), exclude_seen)
-    ranking = MODEL.rank(Histories.from_lists(rows), k, candidates)
-    assert ranking.items.tolist() == [slow_ranking(row, k, candidates) for row in rows]
+    mask = None if allowed is None else np.array(allowed)
+    request = Request(Histories.from_lists(rows), k, mask, exclude_seen)
+    ranking = MODEL.rank(request)
+    assert ranking.items.tolist() == [slow_ranking(row, request) for row in rows]
     assert (np.isfinite(ranking.scores) == (ranking.items >= 0)).all()
     assert (ranking.scores[:, :-1] >= ranking.scores[:, 1:]).all()

@@ -15,8 +15,8 @@ import pytest
 
 from sidrec.core.errors import InputError, StorageError
 from sidrec.data.synthetic import demo_shop
-from sidrec.models.base import Recommendations
 from sidrec.models.popularity import Popularity
+from sidrec.models.ranking import Recommendations
 from sidrec.pipeline.recommend_many import recommend_many
 
 N_USERS = 53

@@ -6,13 +6,14 @@ from typing import Any
 
 from sidrec.data.synthetic import cycle
 from sidrec.models.base import Recommender
+from sidrec.models.request import Request
 
 
 def cycle_recall(model: Recommender) -> float:
     """Recall@1 on the test items of a small cycle."""
     data = cycle(n_items=20, n_users=200, length=10)
     cases = data.cases("test")
-    first = model.fit(data).rank(cases.histories, 1).items[:, 0]
+    first = model.fit(data).rank(Request(cases.histories, 1)).items[:, 0]
     return float((first == cases.targets).mean())
 
 

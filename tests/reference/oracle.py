@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sidrec.data.dataset import Dataset
-from sidrec.models.base import Ranking
 from sidrec.models.popularity import Popularity
+from sidrec.models.ranking import Ranking
 
 
 class Oracle(Popularity):
@@ -20,8 +20,8 @@ class Oracle(Popularity):
             tuple(h.tolist()): (t, p) for h, t, p in zip(cases.histories, cases.targets, places, strict=True)
         }
 
-    def _rank(self, histories, k, candidates):
-        plain = super()._rank(histories, k, candidates)
+    def _rank(self, request, stock):
+        plain, histories, k = super()._rank(request, stock), request.histories, request.k
         items = plain.items.copy()
         for row, history in enumerate(histories):
             target, place = self.answers[tuple(history.tolist())]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sidrec.models.registry import load_model
+from sidrec.models.request import Request
 from sidrec.reports.examples import user_examples
 
 
@@ -19,7 +20,7 @@ def test_users_have_their_history_list_truth_and_trace(bench, out):
         place = data.user_ids.to_list().index(user.user_id)
         assert user.history == [titles[item] for item in cases.histories[place]]
         assert user.came_next == titles[cases.targets[place]]
-        ranked = model.rank(cases.histories.take(np.array([place])), 10).items[0]
+        ranked = model.rank(Request(cases.histories.take(np.array([place])), 10)).items[0]
         assert user.listed == [titles[item] for item in ranked if item >= 0]
         assert user.place == (user.listed.index(user.came_next) + 1 if user.came_next in user.listed else None)
         assert user.trace[0].startswith("Step 1 of 2")

@@ -70,8 +70,12 @@ def _settings(options: dict[str, Any], assignments: list[str], from_model: Path 
 
 
 def _model_vectors(path: Path) -> GivenVectors:
+    from sidrec.core.errors import InputError
     from sidrec.embeddings.given_vectors import GivenVectors
+    from sidrec.models.capabilities import HasItemVectors
     from sidrec.models.registry import load_model
 
     model = load_model(path)
+    if not isinstance(model, HasItemVectors):
+        raise InputError(f"{path}: {model.key} has no item vectors; use an item-ID model such as sasrec.")
     return GivenVectors(model.item_vectors(), f"model {model.key}", model.catalog.item_ids.to_list())

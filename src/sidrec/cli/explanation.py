@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sidrec.data.catalog import Catalog
     from sidrec.decoding.drawing import Drawing
-    from sidrec.models.llada_rec.config import SearchSettings
-    from sidrec.models.llada_rec.generate import Generation
+    from sidrec.models.id_search import Generation, SearchSettings
 
 N_HISTORY = 5
 STYLES = (("Step ", "bold"), ("<- filled now", "green"), ("    1. [", "cyan"), ("         - ", "dim"))
@@ -24,7 +23,7 @@ def show(
     from rich.text import Text
 
     from sidrec.decoding.drawing import draw, tell
-    from sidrec.models.llada_rec.config import SearchSettings
+    from sidrec.models.id_search import SearchSettings
 
     search = search or SearchSettings()
     stories = tell(generation.trace, catalog.titles, generation.constraint)

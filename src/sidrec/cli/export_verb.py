@@ -9,7 +9,7 @@ import typer
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="Directory of a saved llada-rec model.")],
+    model: Annotated[Path, typer.Argument(help="Directory of a saved model, for example llada-rec.")],
     out: Annotated[
         Path | None, typer.Option("--out", help="Where the graphs go; beside the model if left out.")
     ] = None,
@@ -19,14 +19,13 @@ def export(
     from sidrec.cli import console
     from sidrec.cli.recommend_verb import graphs_beside
     from sidrec.core.errors import SettingsError
-    from sidrec.models.llada_rec import export as exporter
-    from sidrec.models.llada_rec.recommender import LLaDARec
+    from sidrec.models.capabilities import Exports
     from sidrec.models.registry import load_model
 
     loaded = load_model(model)
-    if not isinstance(loaded, LLaDARec) or loaded.network is None:
-        raise SettingsError(f"{model}: is a {loaded.key} model; only llada-rec has graphs to export.")
-    out = exporter.export(loaded.network, out or graphs_beside(model), console.progress())
+    if not isinstance(loaded, Exports):
+        raise SettingsError(f"{model}: is a {loaded.key} model, which has no graphs to export.")
+    out = loaded.export(out or graphs_beside(model), console.progress())
     if json:
         console.show_json({"model": str(model), "out": str(out), "graphs": sorted(f.name for f in out.glob("*.onnx"))})
         return

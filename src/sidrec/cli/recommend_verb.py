@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from sidrec.models.base import ItemFilter, Recommendations, Recommender
-    from sidrec.pipeline.recommend_many import BatchSummary, Request
+    from sidrec.models.base import Recommender
+    from sidrec.models.ranking import Recommendations
+    from sidrec.models.request import ItemFilter
+    from sidrec.pipeline.recommend_many import Asked, BatchSummary
 
 Words = list[str] | None
 
@@ -50,9 +52,10 @@ def recommend(
     """
     _check_one_way(history, input, output, explain=explain, titles=titles)
     from sidrec.cli import console
+    from sidrec.models.capabilities import Explains
     from sidrec.pipeline.recommend_many import recommend_many
 
-    request: Request = {
+    request: Asked = {
         "k": k,
         "exclude_seen": exclude_seen,
         "allow": _filter(allow_items, allow, "allow"),
@@ -73,7 +76,7 @@ def recommend(
         console.show_json(_as_dict(loaded, item_ids, answer))
     else:
         show(answer, k)
-        more = "--explain" if loaded.key == "llada-rec" and not answer.fallback[0] else "--json"
+        more = "--explain" if isinstance(loaded, Explains) and not answer.fallback[0] else "--json"
         console.say(f"next: sidrec recommend {model} --history {','.join(item_ids)} {more}")
 
 
@@ -99,11 +102,11 @@ def _check_one_way(history: Words, input: Path | None, output: Path | None, *, e
 
 
 def _load(path: Path, assignments: Sequence[str], way: Way) -> Recommender:
-    """The model, generating as asked; only llada-rec has a search and engines."""
+    """The model, generating as asked."""
     from sidrec.cli import console
     from sidrec.core.errors import SettingsError
     from sidrec.core.settings import parse_assignments
-    from sidrec.models.llada_rec.recommender import LLaDARec
+    from sidrec.models.capabilities import Exports, Searches
     from sidrec.models.registry import load_model
 
     model = load_model(path)
@@ -113,15 +116,13 @@ def _load(path: Path, assignments: Sequence[str], way: Way) -> Recommender:
         raise SettingsError(
             f"--set {foreign[0]}: only the search can be set here, for example --set search.beam_size=20."
         )
-    if not isinstance(model, LLaDARec):
-        if values:
-            raise SettingsError(f"{path}: is a {model.key} model, which does not search; leave --set out.")
-        if way.engine != "torch":
-            raise SettingsError(f"{path}: is a {model.key} model, which runs by torch only; leave --engine out.")
-        return model
     if values:
+        if not isinstance(model, Searches):
+            raise SettingsError(f"{path}: is a {model.key} model, which does not search; leave --set out.")
         model = model.with_search(values["search"])
     if way.engine != "torch":
+        if not isinstance(model, Exports):
+            raise SettingsError(f"{path}: is a {model.key} model, which runs by torch only; leave --engine out.")
         model = model.with_engine(way.engine, way.graphs or graphs_beside(path), console.progress())
     return model
 
@@ -181,14 +182,13 @@ def show(answer: Recommendations, k: int) -> None:
         console.say(f"only {len(rows)} item{' is' if len(rows) == 1 else 's are'} left by the filters and the search.")
 
 
-def _explain(
-    model: Recommender, history: list[str], request: Request, answer: Recommendations, *, as_json: bool
-) -> None:
+def _explain(model: Recommender, history: list[str], request: Asked, answer: Recommendations, *, as_json: bool) -> None:
     from sidrec.cli import console, explanation
     from sidrec.core.errors import SettingsError
-    from sidrec.models.llada_rec.recommender import LLaDARec
+    from sidrec.models.capabilities import Explains, Searches
+    from sidrec.models.id_search import SearchSettings
 
-    if not isinstance(model, LLaDARec):
+    if not isinstance(model, Explains):
         raise SettingsError(
             f"{model.key} does not generate step by step, so there is nothing to draw; leave --explain out."
         )
@@ -197,7 +197,8 @@ def _explain(
         steps = explanation.as_dicts(generation, model.catalog.titles)
         console.show_json({**_as_dict(model, history, answer), "steps": steps})
         return
-    explanation.show(generation, history, model.catalog, model.settings.search)
+    search = model.search if isinstance(model, Searches) else None
+    explanation.show(generation, history, model.catalog, search if isinstance(search, SearchSettings) else None)
     show(answer, request["k"])
 
 

@@ -29,7 +29,7 @@ def train(
 ) -> None:
     """Train a model.      Example: sidrec train --data runs/data --sids runs/ids --model llada-rec --out runs/model"""
     from sidrec.cli import console
-    from sidrec.models.base import leads
+    from sidrec.models.model_files import leads
     from sidrec.pipeline import train as stage
     from sidrec.pipeline.recipes import read_recipe
 

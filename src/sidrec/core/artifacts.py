@@ -83,8 +83,11 @@ class Artifact:
     def made_from(self) -> dict[str, str]:
         return dict(self.manifest["made_from"])
 
+    def has(self, name: str) -> bool:
+        return name in self.manifest["files"]
+
     def file(self, name: str) -> Path:
-        if name not in self.manifest["files"]:
+        if not self.has(name):
             raise ArtifactError(f"{self.path}: has no file {name}; it was written by another version, make it again.")
         return self.path / name
 

@@ -19,7 +19,8 @@ from sidrec.evaluation.protocol import EvaluationSettings, select_cases
 from sidrec.evaluation.ranks import collision_rate, rank_cases
 from sidrec.evaluation.results import KIND, Evaluation, Timing
 from sidrec.metrics.ranking import recall_at
-from sidrec.models.base import Recommender, data_place
+from sidrec.models.base import Recommender
+from sidrec.models.model_files import data_place
 from sidrec.models.registry import load_model
 
 PARTS = "parts"

@@ -9,17 +9,21 @@ from numpy.typing import NDArray
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.metrics.ranking import MISSING, ranks_of
-from sidrec.models.base import Candidates, Recommender
-from sidrec.models.rank_report import RankReport
+from sidrec.models.base import Recommender
+from sidrec.models.capabilities import HasSemanticIds, ReportsRanks
+from sidrec.models.ranking import RankReport
+from sidrec.models.request import Request
 
 
 def rank_cases(model: Recommender, data: Dataset, cases: Cases, settings: EvaluationSettings) -> pl.DataFrame:
     """One row per case; a rank of -1 means that the item is not among the first `settings.depth`."""
-    report = _report(model, cases, settings)
+    users = data.user_ids.gather(cases.users)
+    request = Request(cases.histories, settings.depth, exclude_seen=settings.exclude_seen, users=users.to_list())
+    report = _report(model, request)
     item_ids = data.catalog.item_ids
     return pl.DataFrame(
         {
-            "user_id": data.user_ids.gather(cases.users),
+            "user_id": users,
             "target": item_ids.gather(cases.targets),
             "rank": ranks_of(report.ranking.items, cases.targets),
             "code_rank": code_ranks(model, report, cases.targets),
@@ -37,9 +41,9 @@ def code_ranks(model: Recommender, report: RankReport, targets: NDArray[np.int32
 
     A model without semantic IDs gives every item an ID of its own.
     """
-    ids = getattr(model, "semantic_ids", None)
-    if ids is None:
+    if not isinstance(model, HasSemanticIds):
         return ranks_of(report.ranking.items, targets)
+    ids = model.semantic_ids
     if report.codes is not None:
         equal = (report.codes == ids.codes[targets][:, None]).all(-1)  # (users, k)
         return np.where(equal.any(1), equal.argmax(1), MISSING).astype(np.int32)
@@ -65,19 +69,15 @@ def repeated(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def collision_rate(model: Recommender) -> float:
     """Share of items that share their ID with another one."""
-    ids = getattr(model, "semantic_ids", None)
-    if ids is None or ids.n_items == 0:
+    if not isinstance(model, HasSemanticIds):
         return 0.0
-    return float(ids.n_colliding / ids.n_items)
+    return float(model.semantic_ids.n_colliding / max(model.semantic_ids.n_items, 1))
 
 
-def _report(model: Recommender, cases: Cases, settings: EvaluationSettings) -> RankReport:
-    candidates = Candidates(exclude_seen=settings.exclude_seen)
-    ask = getattr(model, "rank_report", None)
-    if ask is not None:
-        report: RankReport = ask(cases.histories, settings.depth, candidates)
-        return report
-    ranking = model.rank(cases.histories, settings.depth, candidates)
+def _report(model: Recommender, request: Request) -> RankReport:
+    if isinstance(model, ReportsRanks):
+        return model.rank_report(request)
+    ranking = model.rank(request)
     generated = np.isfinite(ranking.scores)
     invalid = (generated & (ranking.items < 0)).sum(1)
     return RankReport(ranking, generated.sum(1), invalid, duplicates=np.zeros_like(invalid))

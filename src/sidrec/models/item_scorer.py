@@ -13,18 +13,20 @@ from pydantic import Field, model_validator
 from safetensors.torch import load_file, save_file
 
 from sidrec.core.artifacts import Artifact
-from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
+from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.data.histories import Histories
 from sidrec.decoding.top_k import top_items
-from sidrec.models.base import Candidates, Ranking, Recommender
+from sidrec.models.base import Recommender
+from sidrec.models.capabilities import HasItemVectors
 from sidrec.models.item_objective import METRIC, ItemNetwork, ItemObjective, user_queries
+from sidrec.models.model_files import WEIGHTS_FILE
+from sidrec.models.ranking import Ranking
+from sidrec.models.request import Request
+from sidrec.models.stock import Stock
 from sidrec.training.loop import train
 from sidrec.training.options import TrainingOptions
-
-WEIGHTS_FILE = "weights.safetensors"
 
 
 class ItemTraining(TrainingOptions):
@@ -63,7 +65,7 @@ class AttentionSettings(ItemScorerSettings):
         return self
 
 
-class ItemScorer(Recommender):
+class ItemScorer(Recommender, HasItemVectors):
     """Fits a network on THE loop and ranks by dot products; a model adds its network and its training task."""
 
     settings_class: ClassVar[type[Settings]] = ItemScorerSettings
@@ -95,17 +97,17 @@ class ItemScorer(Recommender):
         return cases.take(np.sort(order[: self.settings.validation_users]))
 
     @torch.no_grad()
-    def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:
+    def _rank(self, request: Request, stock: Stock) -> Ranking:
         network = self._fitted()
-        table = network.item_table()
-        queries = user_queries(network, histories, self.settings.max_history)
+        table = network.item_table()[: len(stock)]
+        queries = user_queries(network, request.histories, self.settings.max_history)
         items, scores = top_items(
             lambda rows: queries[rows] @ table.T,
-            histories,
-            k,
+            request.histories,
+            request.k,
             n_items=len(table),
-            allowed=candidates.allowed,
-            exclude_seen=candidates.exclude_seen,
+            allowed=request.allowed,
+            exclude_seen=request.exclude_seen,
         )
         return Ranking(items, scores)
 
@@ -120,12 +122,12 @@ class ItemScorer(Recommender):
         weights = {name: tensor.cpu().contiguous() for name, tensor in self._fitted().state_dict().items()}
         save_file(weights, directory / WEIGHTS_FILE)
 
-    def _read_files(self, artifact: Artifact) -> None:
-        network = self._build(len(self.catalog))
+    def _read_files(self, artifact: Artifact, catalog: Catalog) -> None:
+        network = self._build(len(catalog))
         network.load_state_dict(load_file(artifact.file(WEIGHTS_FILE)))
         self.network = network.eval()
 
     def _fitted(self) -> ItemNetwork:
         if self.network is None:
-            raise InputError(f"this {self.key} is not fitted yet; call fit(data) first or load a saved one.")
+            raise self._not_fitted()
         return self.network

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from sidrec.core.artifacts import Artifact
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
+from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
-from sidrec.data.histories import Histories
-from sidrec.models.base import Candidates, Ranking, Recommender, popular_items
+from sidrec.models.base import Recommender
+from sidrec.models.ranking import Ranking
+from sidrec.models.request import Request
+from sidrec.models.stock import Stock, popular_items
 
 
 class PopularitySettings(Settings):
@@ -29,15 +32,16 @@ class Popularity(Recommender):
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> None:
         """The counts are taken by the base class."""
 
-    def _rank(self, histories: Histories, k: int, candidates: Candidates) -> Ranking:
-        longest = int(histories.lengths.max(initial=0)) if candidates.exclude_seen else 0
-        pool, scores = popular_items(self.counts, min(k + longest, len(self.counts)), candidates.allowed)
+    def _rank(self, request: Request, stock: Stock) -> Ranking:
+        counts, histories, k = stock.counts, request.histories, request.k
+        longest = int(histories.lengths.max(initial=0)) if request.exclude_seen else 0
+        pool, scores = popular_items(counts, min(k + longest, len(counts)), request.allowed)
         fresh = np.tile(pool >= 0, (len(histories), 1))  # (users, pool)
-        if candidates.exclude_seen:
-            place = np.full(len(self.counts), len(pool))
-            place[pool[pool >= 0]] = np.arange((pool >= 0).sum())
-            users, places = np.repeat(np.arange(len(histories)), histories.lengths), place[histories.items]
-            fresh[users[places < len(pool)], places[places < len(pool)]] = False
+        if request.exclude_seen:
+            column = np.full(len(counts), len(pool))
+            column[pool[pool >= 0]] = np.arange((pool >= 0).sum())
+            users, columns = np.repeat(np.arange(len(histories)), histories.lengths), column[histories.items]
+            fresh[users[columns < len(pool)], columns[columns < len(pool)]] = False
         order = np.argsort(~fresh, axis=1, kind="stable")[:, :k]
         kept = np.take_along_axis(fresh, order, 1)
         return _widened(np.where(kept, pool[order], -1), np.where(kept, scores[order], -np.inf), k)
@@ -45,7 +49,7 @@ class Popularity(Recommender):
     def _write_files(self, directory: Path) -> None:
         """Everything is in the catalogue file."""
 
-    def _read_files(self, artifact: Artifact) -> None:
+    def _read_files(self, artifact: Artifact, catalog: Catalog) -> None:
         """Everything is in the catalogue file."""
 
 

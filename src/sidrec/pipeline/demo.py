@@ -17,7 +17,7 @@ from sidrec.embeddings.embed import embed_catalog
 from sidrec.evaluation.evaluate import evaluate_saved
 from sidrec.evaluation.results import Evaluation
 from sidrec.models.base import Recommender
-from sidrec.models.llada_rec.generate import Generation
+from sidrec.models.id_search import Generation
 from sidrec.models.llada_rec.recommender import LLaDARec
 from sidrec.pipeline.recipes import read_recipe
 from sidrec.pipeline.train import train

@@ -18,7 +18,10 @@ import pyarrow.parquet as pq
 from sidrec.core.artifacts import Origin, sha256_of, storage_errors, work_directory
 from sidrec.core.errors import InputError, StorageError
 from sidrec.core.progress import Progress, SilentProgress
-from sidrec.models.base import ItemFilter, Recommendations, Recommender
+from sidrec.models.base import Recommender
+from sidrec.models.capabilities import Exports
+from sidrec.models.ranking import Recommendations
+from sidrec.models.request import ItemFilter
 from sidrec.pipeline.user_table import USER_ID, UserTable
 
 KIND = "recommendations"
@@ -26,7 +29,7 @@ MARK = b"sidrec"
 """Key of the file's own note about what it was made from."""
 
 
-class Request(TypedDict, total=False):
+class Asked(TypedDict, total=False):
     """What `Recommender.recommend` takes beside the histories."""
 
     k: int
@@ -61,7 +64,7 @@ def recommend_many(
     titles: bool = False,
     batch_users: int = 4096,
     progress: Progress | None = None,
-    **request: Unpack[Request],
+    **request: Unpack[Asked],
 ) -> BatchSummary:
     """The k best items for every row of a parquet file with columns `user_id` and `history` (a list of item ids).
 
@@ -92,11 +95,12 @@ def recommend_many(
     return _summary(output, start)
 
 
-def _origin(model: Recommender, users: UserTable, request: Request, *, titles: bool) -> Origin:
+def _origin(model: Recommender, users: UserTable, request: Asked, *, titles: bool) -> Origin:
     """The job: the same origin gives the same rows, so finished parts of it may be used."""
     filters = {"allow": _plain(request.get("allow")), "deny": _plain(request.get("deny"))}
-    settings = {**request, **filters, "titles": titles, "engine": getattr(model, "engine", "torch")}
-    made_from = {"model": model.origin(model.trained_on).fingerprint, "users": sha256_of(users.path)}
+    engine = model.engine if isinstance(model, Exports) else "torch"
+    settings = {**request, **filters, "titles": titles, "engine": engine}
+    made_from = {"model": model.origin(model.trained_on, model.stock).fingerprint, "users": sha256_of(users.path)}
     return Origin(KIND, settings=settings, made_from=made_from)
 
 

@@ -10,7 +10,9 @@ from sidrec.core.artifacts import finished
 from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Dataset
-from sidrec.models.base import Recommender, forget_training, training_directory
+from sidrec.models.base import Recommender
+from sidrec.models.capabilities import HasSemanticIds
+from sidrec.models.model_files import forget_training, training_directory
 from sidrec.models.registry import load_model
 from sidrec.pipeline.recipes import Recipe
 
@@ -39,6 +41,8 @@ def train(
     dataset = Dataset.load(data)
     model = recipe.build()
     if sids is not None:
+        if not isinstance(model, HasSemanticIds):
+            raise SettingsError(f"{model.key} has no semantic IDs; leave --sids out.")
         model.use_semantic_ids(sids, dataset)
     origin = model.origin(dataset.fingerprint)
     if finished(out, origin):

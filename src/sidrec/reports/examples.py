@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.decoding.drawing import Drawing, draw, tell
-from sidrec.models.base import Candidates, Recommender
+from sidrec.models.base import Recommender
+from sidrec.models.capabilities import Explains
 from sidrec.models.registry import find_model, load_model
+from sidrec.models.request import Request
 from sidrec.reports.runs import Benchmark, RowRuns
 
 _LISTED = 10
@@ -39,7 +40,7 @@ def user_examples(benchmark: Benchmark, n_users: int) -> Examples | None:
     """Users of the first model that can tell how it generates; None where no model can."""
     for section in benchmark.sections:
         for row in section.measured:
-            if hasattr(find_model(row.model).load_class(), "explain"):
+            if issubclass(find_model(row.model).load_class(), Explains):
                 model, data = load_model(benchmark.out / row.records[0].model), benchmark.data(section.dataset)
                 cases = data.cases("test")
                 chosen = cases.take(_chosen(row, len(cases), n_users))
@@ -63,10 +64,11 @@ def _chosen(row: RowRuns, n_cases: int, n_users: int) -> np.ndarray[tuple[int], 
 def _example(model: Recommender, data: Dataset, cases: Cases, place: int, *, exclude_seen: bool) -> UserExample:
     titles, ids = data.catalog.titles, data.catalog.item_ids.to_list()
     history, target = cases.histories[place], int(cases.targets[place])
-    ranking = model.rank(cases.histories.take(np.array([place])), _LISTED, Candidates(exclude_seen=exclude_seen))
+    asked = Request(cases.histories.take(np.array([place])), _LISTED, exclude_seen=exclude_seen)
+    ranking = model.rank(asked)
     items = [int(item) for item in ranking.items[0] if item >= 0]
-    explaining: Any = model
-    generation = explaining.explain([ids[item] for item in history], _LISTED, exclude_seen=exclude_seen)
+    assert isinstance(model, Explains)
+    generation = model.explain([ids[item] for item in history], _LISTED, exclude_seen=exclude_seen)
     stories = tell(generation.trace, titles, generation.constraint)
     return UserExample(
         user_id=str(data.user_ids[int(cases.users[place])]),

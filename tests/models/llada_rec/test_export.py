@@ -98,7 +98,7 @@ def test_new_items_need_no_new_graphs(tmp_path) -> None:
     by_onnx = by_torch.with_engine("onnx", tmp_path / "graphs")
     for changed in (by_torch, by_onnx):
         changed.add_items(new.with_columns(pl.Series("item_id", ["x", "y", "z"])))
-    assert isinstance(by_onnx._fitted().network, ExportedNetwork)
+    assert isinstance(by_onnx._exported, ExportedNetwork)
     history = [data().catalog.item_ids.to_list()[:3]]
     found, wanted = by_onnx.recommend(history, 43), by_torch.recommend(history, 43)
     assert {"x", "y", "z"} <= set(found.item_ids[0])

@@ -13,9 +13,9 @@ from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.data.synthetic import clusters, cycle
 from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
 from sidrec.metrics.ranking import ranks_of, recall_at
-from sidrec.models.base import Candidates
 from sidrec.models.llada_rec.recommender import LLaDARec
 from sidrec.models.registry import load_model
+from sidrec.models.request import Request
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
 
 IDS = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 8, "pca": None}}
@@ -65,14 +65,14 @@ def test_cycle_is_learned(way: dict[str, str]) -> None:
     training = {"epochs": 20, "batch_size": 64, "learning_rate": 1e-2, "metric": None, "weight_decay": 0.0}
     fitted = LLaDARec(**settings | {"training": training} | way).fit(shop)
     cases = shop.cases("test")
-    ranking = fitted.rank(cases.histories, 10)
+    ranking = fitted.rank(Request(cases.histories, 10))
     assert recall_at(ranks_of(ranking.items, cases.targets), 1) > 0.9
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("attention", PATTERNS)
 def test_every_way_returns_real_items_in_falling_order(attention: str, way: dict[str, object]) -> None:
-    ranking = model(attention).with_search(way).rank(data().cases("test").histories, 10)
+    ranking = model(attention).with_search(way).rank(Request(data().cases("test").histories, 10))
     assert (ranking.items >= 0).all()
     assert all(len(set(row)) == 10 for row in ranking.items.tolist())
     assert (np.diff(ranking.scores, axis=1) <= 1e-6).all()
@@ -84,7 +84,7 @@ def test_every_way_finds_exactly_the_allowed_items(way: dict[str, object]) -> No
     allowed = np.zeros(data().n_items, bool)
     allowed[::4] = True
     histories = data().cases("test").histories
-    ranking = model().with_search(way).rank(histories, 12, Candidates(allowed, exclude_seen=False))
+    ranking = model().with_search(way).rank(Request(histories, 12, allowed))
     wanted = np.flatnonzero(allowed).tolist()
     assert len(wanted) == 10
     for row in ranking.items:
@@ -93,7 +93,7 @@ def test_every_way_finds_exactly_the_allowed_items(way: dict[str, object]) -> No
 
 def test_unconstrained_search_reports_what_is_invalid() -> None:
     free = model().with_search({"only_real_items": False})
-    report = free.rank_report(data().cases("test").histories, 10, Candidates())
+    report = free.rank_report(Request(data().cases("test").histories, 10))
     codes = report.codes
     assert codes is not None
     real = {tuple(row) for row in model().semantic_ids.codes.tolist()}
@@ -105,7 +105,7 @@ def test_unconstrained_search_reports_what_is_invalid() -> None:
 
 def test_exclude_seen_inside_the_search() -> None:
     histories = data().cases("test").histories
-    ranking = model().rank(histories, 10, Candidates(exclude_seen=True))
+    ranking = model().rank(Request(histories, 10, exclude_seen=True))
     for history, row in zip(histories, ranking.items, strict=True):
         assert not set(history.tolist()) & set(row.tolist())
         assert (row >= 0).all()
@@ -113,8 +113,8 @@ def test_exclude_seen_inside_the_search() -> None:
 
 def test_batch_company_changes_nothing() -> None:
     histories = data().cases("test").histories
-    together = model().rank(histories, 5)
-    alone = model().rank(histories.take(np.array([7])), 5)
+    together = model().rank(Request(histories, 5))
+    alone = model().rank(Request(histories.take(np.array([7])), 5))
     assert together.items[7].tolist() == alone.items[0].tolist()
     assert np.allclose(together.scores[7], alone.scores[0], atol=1e-5)
 

@@ -7,12 +7,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from sidrec.core.settings import Settings
-from sidrec.embeddings.embed import EmbeddingSettings
-from sidrec.sids.tokenize import TokenizeSettings
-from sidrec.training.options import TrainingOptions
+from sidrec.models.id_search import SearchSettings
+from sidrec.models.sid_generator import SidGeneratorSettings
 
 AttentionPattern = Literal["bidirectional", "prefix", "causal", "inter-item-causal", "intra-item-causal"]
-GenerationOrder = Literal["adaptive", "left-to-right", "right-to-left"]
 
 
 class MaskingSettings(Settings):
@@ -31,28 +29,14 @@ class MaskingSettings(Settings):
     """Smallest r: below it 1/r has unbounded variance and almost nothing is masked."""
 
 
-class SearchSettings(Settings):
-    """How the next item's codes are generated."""
+class LLaDASearch(SearchSettings):
+    """The search's settings, and one that is the network's."""
 
-    beam_size: int = Field(50, ge=1)
-    """Beams kept after every filled slot (B), at least as many as items are asked for; 1 is greedy: one item."""
-    n_steps: int | None = Field(None, ge=1)
-    """Forward passes per generation (T); None means one per code."""
-    order: GenerationOrder = "adaptive"
-    only_real_items: bool = True
-    """Only IDs some catalogue item has; False is the paper's literal search, which may return IDs of no item."""
-    method: Literal["beam", "score-fitting", "score-all"] = "beam"
-    """`score-fitting`: fill one slot, then score every item that fits (2 passes). `score-all`: score every item from
-    one pass. Both are approximations of the beam search that never leave the catalogue."""
-    narrowing: tuple[int, ...] | None = None
-    """Beam size per filled slot instead of one size for all, for example (50, 50, 20, 10)."""
     frozen_history: bool = False
     """Reuse the history's keys and values of the first pass also with `bidirectional` weights: an approximation."""
-    lazy: bool = False
-    """Expand the best beams first and stop when no other beam can matter: the same result."""
 
 
-class LLaDARecSettings(Settings):
+class LLaDARecSettings(SidGeneratorSettings):
     """Settings of the masked discrete-diffusion recommender."""
 
     d_model: int = Field(256, ge=1)
@@ -61,7 +45,6 @@ class LLaDARecSettings(Settings):
     d_ff: int | None = Field(None, ge=1)
     """Width of the gated feed-forward part; None means 4 * d_model."""
     dropout: float = Field(0.1, ge=0, lt=1)
-    max_history: int = Field(20, ge=1)
     attention: AttentionPattern = "bidirectional"
     head: Literal["per-slot", "shared"] = "per-slot"
     """`per-slot`: each slot chooses among its own K codes. `shared`: one softmax over the codes of all slots."""
@@ -76,13 +59,7 @@ class LLaDARecSettings(Settings):
     """`every-prefix`: each (history, next item) pair of each user (paper). `one-prefix`: one random pair per user and
     epoch. `one-pass`: all targets of a user in one pass; needs inter-item-causal and absolute positions."""
     masking: MaskingSettings = MaskingSettings()
-    search: SearchSettings = SearchSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    tokenize: TokenizeSettings = TokenizeSettings()
-    validation_users: int = Field(1000, ge=1)
-    """A fixed random sample of this many users selects the best epoch by NDCG@10."""
-    validation_beam: int = Field(10, ge=10)
-    training: TrainingOptions = TrainingOptions(metric="ndcg@10", patience=20)
+    search: LLaDASearch = LLaDASearch()
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

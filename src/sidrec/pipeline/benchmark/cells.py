@@ -12,7 +12,7 @@ from sidrec.core.errors import SettingsError
 from sidrec.core.settings import Settings, merge
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.embeddings.encoders import GIVEN
-from sidrec.models.base import Recommender
+from sidrec.models.capabilities import HasSemanticIds
 from sidrec.models.registry import find_model
 from sidrec.pipeline.benchmark.plan import Plan, Section, Variant, slug
 from sidrec.pipeline.benchmark.scales import fitting, with_tokenizer
@@ -177,7 +177,7 @@ def _settings_class(key: str, where: str) -> type[Settings]:
 
 def _sids(dataset: str, key: str, settings: Settings) -> SidsRequest | None:
     """Models that embed and tokenize by these two settings can share the result; others make their own."""
-    shares = find_model(key).load_class().use_semantic_ids is not Recommender.use_semantic_ids
+    shares = issubclass(find_model(key).load_class(), HasSemanticIds)
     embedding, tokenize = getattr(settings, "embedding", None), getattr(settings, "tokenize", None)
     if not (shares and isinstance(embedding, EmbeddingSettings) and isinstance(tokenize, TokenizeSettings)):
         return None

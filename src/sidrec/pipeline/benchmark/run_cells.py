@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact
 from sidrec.core.errors import SidrecError
@@ -18,6 +17,7 @@ from sidrec.evaluation.evaluate import evaluate_into
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.results import KIND, Evaluation
 from sidrec.models.base import Recommender
+from sidrec.models.capabilities import Searches
 from sidrec.pipeline.benchmark.cells import Cell, Places, SidsRequest
 from sidrec.pipeline.benchmark.plan import DEMO, Plan
 from sidrec.pipeline.benchmark.records import CellRecord
@@ -113,9 +113,8 @@ def _origin(plan: Plan, cell: Cell, split: Split, made_from: dict[str, str]) -> 
 def _judged(
     plan: Plan, cell: Cell, model: Recommender, data: Dataset, places: Places, progress: Progress
 ) -> CellRecord:
-    with_search: Any = getattr(model, "with_search", None)
-    if cell.search is not None and with_search is not None:
-        model = with_search(cell.search)
+    if cell.search is not None and isinstance(model, Searches):
+        model = model.with_search(cell.search)
     made_from = _made_from(cell, places, data.fingerprint)
     found = {}
     for split in SPLITS:

@@ -1,0 +1,102 @@
+"""What some models can do beyond ranking. A model says so by inheriting; callers ask with `isinstance`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidrec.core.progress import Progress
+from sidrec.core.settings import Settings
+from sidrec.data.dataset import Dataset
+from sidrec.models.id_search import Generation
+from sidrec.models.ranking import RankReport
+from sidrec.models.request import ItemFilter, Request
+from sidrec.sids.semantic_ids import SemanticIds
+
+
+class HasSemanticIds(ABC):
+    """Knows its items by codes."""
+
+    @property
+    @abstractmethod
+    def semantic_ids(self) -> SemanticIds: ...
+
+    @abstractmethod
+    def use_semantic_ids(self, path: Path, data: Dataset) -> None:
+        """Take ready semantic IDs of this data instead of making them; before `fit`."""
+
+
+class HasItemVectors(ABC):
+    """Knows its items by vectors."""
+
+    @abstractmethod
+    def item_vectors(self) -> NDArray[np.float32]:
+        """One learned vector per item, (n_items, width)."""
+
+
+class AddsItems(ABC):
+    """Can recommend new items without training."""
+
+    @abstractmethod
+    def add_items(self, items: Any) -> list[str]:
+        """Take new items in, all or none; `items` is a data frame with `item_id` and columns of the catalogue."""
+
+
+class Searches(ABC):
+    """Generates its answers by a search that can be run in different ways."""
+
+    @property
+    @abstractmethod
+    def search(self) -> Settings:
+        """How it searches unless asked otherwise."""
+
+    @abstractmethod
+    def parsed_search(self, search: Settings | Mapping[str, Any]) -> Settings:
+        """The named settings over the model's own; wrong ones are reported."""
+
+    @abstractmethod
+    def with_search(self, search: Settings | Mapping[str, Any]) -> Self:
+        """The same model, weights shared, that searches in another way; what is not named stays."""
+
+
+class ReportsRanks(ABC):
+    """Can tell what its search did beyond the ranking."""
+
+    @abstractmethod
+    def rank_report(self, request: Request) -> RankReport:
+        """The ranking with the generated IDs behind it; every history needs at least one item."""
+
+
+class Explains(ABC):
+    """Generates step by step, and can show the steps."""
+
+    @abstractmethod
+    def explain(
+        self,
+        history: Sequence[str],
+        k: int = 10,
+        *,
+        exclude_seen: bool = False,
+        allow: ItemFilter | None = None,
+        deny: ItemFilter | None = None,
+    ) -> Generation:
+        """One generation with everything that happened in it."""
+
+
+class Exports(ABC):
+    """Can be run by other engines than torch."""
+
+    engine: str
+
+    @abstractmethod
+    def export(self, out: Path, progress: Progress | None = None) -> Path:
+        """Write the network's graphs as an artefact."""
+
+    @abstractmethod
+    def with_engine(self, engine: str, graphs: Path | None = None, progress: Progress | None = None) -> Self:
+        """The same model run by `torch`, `onnx` (ONNX Runtime) or `openvino`."""

@@ -1,0 +1,46 @@
+"""Where a model's files lie, finished and unfinished."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from sidrec.core.artifacts import Artifact, Origin, work_directory
+
+CATALOG_FILE, REMOVED_FILE = "catalog.parquet", "removed.parquet"
+TRAINING_FILE, DATA = "training.json", "data"
+WEIGHTS_FILE = "weights.safetensors"
+RECORD_FILES = ("history.jsonl", "curve.svg")
+"""What the training loop leaves in its work directory and the model keeps."""
+COUNT = "train_count"
+
+
+def leads() -> bool:
+    """Whether this process may write: the first of those started by `accelerate launch` or torchrun, or one alone."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def training_directory(out: Path, origin: Origin) -> Path:
+    """Where an unfinished training of this origin for the model at `out` keeps its checkpoints.
+
+    Its name carries the origin, so that a checkpoint is never taken up by other data, IDs or settings.
+    """
+    return work_directory(Path(out), origin)
+
+
+def forget_training(out: Path) -> None:
+    """Remove what cut-off trainings for the model at `out` have left, whatever their settings."""
+    for workdir in Path(out).parent.glob(f".{Path(out).name}.work-*"):
+        shutil.rmtree(workdir, ignore_errors=True)
+
+
+def data_place(artifact: Artifact) -> Path | None:
+    """Where a saved model's training data lie."""
+    place = artifact.json(TRAINING_FILE).get(DATA)
+    return None if place is None else Path(os.path.normpath(artifact.path.absolute() / place))
+
+
+def data_from(place: Path | None, path: Path) -> dict[str, str]:
+    """Where the training data lie, seen from the model at `path`, so that both can move together."""
+    return {} if place is None else {DATA: os.path.relpath(place.absolute(), path.absolute())}

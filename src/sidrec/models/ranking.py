@@ -1,0 +1,54 @@
+"""What a model answers: ranked items, and for models that generate also what the search did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Best first; -1 and -inf fill the ranks for which no allowed item is left."""
+
+    items: NDArray[np.int32]  # (users, k)
+    scores: NDArray[np.float32]  # (users, k)
+
+
+@dataclass(frozen=True)
+class RankReport:
+    """The ranking, and for each user how many IDs were generated and how many of them were of no use."""
+
+    ranking: Ranking
+    generated: NDArray[np.int64]
+    invalid: NDArray[np.int64]
+    """IDs that no item has."""
+    duplicates: NDArray[np.int64]
+    """IDs that the same user's search had already given."""
+    codes: NDArray[np.int32] | None = None
+    """(users, k, n_codes) IDs as generated, invalid ones included: the authors' list, for code match."""
+
+
+@dataclass(frozen=True)
+class Recommendations:
+    """The answer in the caller's words; row r belongs to history r."""
+
+    item_ids: list[list[str]]
+    titles: list[list[str]]
+    scores: list[list[float]]
+    fallback: list[bool]
+    """True where nothing of the history is known, so the list is the most popular items."""
+    unknown_items: list[int]
+    """How many of the history's items the catalogue does not have; they were skipped."""
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per recommendation: request, rank, item_id, title, score, fallback."""
+        rows = [
+            (request, rank + 1, item_id, title, score, self.fallback[request])
+            for request, lists in enumerate(zip(self.item_ids, self.titles, self.scores, strict=True))
+            for rank, (item_id, title, score) in enumerate(zip(*lists, strict=True))
+        ]
+        names = ["request", "rank", "item_id", "title", "score", "fallback"]
+        return pl.DataFrame(rows, schema=names, orient="row")

@@ -1,0 +1,45 @@
+"""What is asked of a model, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidrec.core.settings import Settings
+from sidrec.data.histories import Histories
+
+ItemFilter = Sequence[str] | Mapping[str, Sequence[str]]
+"""Item ids, or {column: accepted values} of the catalogue."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Whose next items, how many, from which, and searched how; items are indices of the catalogue."""
+
+    histories: Histories
+    k: int = 10
+    allowed: NDArray[np.bool_] | None = None
+    """A mask over the catalogue; None allows all."""
+    exclude_seen: bool = False
+    """Leave out what a user's own history holds."""
+    users: Sequence[str] | None = None
+    """The caller's user ids, one per history, for models that know users; None: nobody in particular."""
+    search: Settings | None = None
+    """How to search, for models that do; None: as the model's own settings say."""
+
+    def __len__(self) -> int:
+        return len(self.histories)
+
+    def take(self, rows: NDArray[np.int64]) -> Request:
+        """The same question for some of the users."""
+        users = None if self.users is None else [self.users[row] for row in rows.tolist()]
+        return replace(self, histories=self.histories.take(rows), users=users)
+
+    def without(self, removed: NDArray[np.bool_] | None) -> Request:
+        """The same question with these items never in the answer."""
+        if removed is None:
+            return self
+        return replace(self, allowed=~removed if self.allowed is None else self.allowed & ~removed)

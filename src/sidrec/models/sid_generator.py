@@ -1,0 +1,241 @@
+"""A model that generates semantic IDs: everything but its network, its objective and how it predicts codes."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+
+import numpy as np
+import torch
+from pydantic import Field
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from sidrec.core.artifacts import Artifact
+from sidrec.core.errors import InputError
+from sidrec.core.progress import Progress
+from sidrec.core.settings import Settings
+from sidrec.data.catalog import Catalog
+from sidrec.data.dataset import Cases, Dataset
+from sidrec.data.histories import Histories
+from sidrec.decoding.diffusion import Predict
+from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.metrics.ranking import ndcg_at, ranks_of
+from sidrec.models.base import Recommender
+from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds, ReportsRanks, Searches
+from sidrec.models.id_search import Ask, Generation, IdSearch, SearchSettings
+from sidrec.models.item_ids import ItemIds, as_catalog_rows
+from sidrec.models.model_files import WEIGHTS_FILE
+from sidrec.models.ranking import Ranking, RankReport
+from sidrec.models.request import ItemFilter, Request
+from sidrec.models.stock import Stock
+from sidrec.sids.semantic_ids import SemanticIds
+from sidrec.sids.tokenize import TokenizeSettings
+from sidrec.training.loop import train
+from sidrec.training.objective import Objective
+from sidrec.training.options import TrainingOptions
+
+METRIC = "ndcg@10"
+Network = TypeVar("Network", bound=nn.Module)
+Validate = Callable[[nn.Module], dict[str, float]]
+
+
+class SidGeneratorSettings(Settings):
+    """What every model that generates semantic IDs has."""
+
+    max_history: int = Field(20, ge=1)
+    """Newest items of a user that the model looks at."""
+    search: SearchSettings = SearchSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    tokenize: TokenizeSettings = TokenizeSettings()
+    validation_users: int = Field(1000, ge=1)
+    """A fixed random sample of this many users selects the best epoch by NDCG@10."""
+    validation_beam: int = Field(10, ge=10)
+    training: TrainingOptions = TrainingOptions(metric=METRIC, patience=20)
+
+
+class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains, AddsItems, Generic[Network]):
+    """Embeds, tokenizes and trains by itself, and generates the codes of real items."""
+
+    settings_class: ClassVar[type[Settings]] = SidGeneratorSettings
+    settings: SidGeneratorSettings
+
+    def __init__(self, settings: Settings | None = None, **values: Any) -> None:
+        """Settings may be named one by one; those of the search directly, such as `beam_size=20`."""
+        fields = self._search_class().model_fields
+        named = {name: values.pop(name) for name in list(values) if name in fields}
+        if named:
+            values["search"] = {**dict(values.get("search", {})), **named}
+        super().__init__(settings, **values)
+        self.network: Network | None = None
+        self._given: ItemIds | None = None
+
+    # ---- what a model supplies --------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _build(self, ids: SemanticIds) -> Network:
+        """A fresh network for these IDs."""
+
+    @abstractmethod
+    def _objective(self, data: Dataset, ids: SemanticIds, validate: Validate | None) -> Objective:
+        """What the network is trained on."""
+
+    @abstractmethod
+    def _predict(self, network: Network, ids: SemanticIds, ask: Ask, search: SearchSettings) -> Predict:
+        """The function that the search asks, for users with histories of one length."""
+
+    @abstractmethod
+    def _users_at_once(self, network: Network, search: SearchSettings) -> int:
+        """How many users go into one search."""
+
+    def _use_items(self, network: Network, ids: SemanticIds) -> None:
+        """Tell a network that knows items of a catalogue that has grown."""
+
+    # ---- learning ---------------------------------------------------------------------------------------------------
+
+    def use_semantic_ids(self, path: Path, data: Dataset) -> None:
+        given = ItemIds.take(path)
+        given.check_catalog(data.catalog, str(path))
+        self._given = given
+
+    def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds:
+        settings, options = self.settings, self.settings.training
+        if self._given is not None:
+            self._given.check_catalog(data.catalog, "the given IDs")
+        made = self._given or ItemIds.make(data.catalog, settings.embedding, settings.tokenize, progress, workdir)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(options.seed)
+            network = self._build(made.semantic_ids)
+        cases = _sample(data.cases("validation"), settings.validation_users)
+        if not len(cases):
+            options = options.model_copy(update={"metric": None, "patience": None})
+        validate = self._validation(made, cases) if len(cases) else None
+        objective = self._objective(data, made.semantic_ids, validate)
+        result = train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
+        self._training = result.summary()
+        self.network = network.cpu().eval()
+        return made
+
+    def _validation(self, ids: ItemIds, cases: Cases) -> Validate:
+        """NDCG@10 of a search with few beams."""
+        search = self.settings.search.model_copy(update={"beam_size": self.settings.validation_beam})
+
+        def validate(module: nn.Module) -> dict[str, float]:
+            ranking = self._id_search(cast(Network, module), ids, search).rank(Request(cases.histories, 10))
+            return {METRIC: ndcg_at(ranks_of(ranking.items, cases.targets), 10)}
+
+        return validate
+
+    # ---- recommending -----------------------------------------------------------------------------------------------
+
+    @property
+    def search(self) -> SearchSettings:
+        return self.settings.search
+
+    def parsed_search(self, search: Settings | Mapping[str, Any]) -> SearchSettings:
+        if isinstance(search, SearchSettings):
+            return search
+        named = search.model_dump(exclude_unset=True) if isinstance(search, Settings) else search
+        values = {**self.search.model_dump(), **named}
+        return self._search_class().parse(values, owner="search", where="search")
+
+    def with_search(self, search: Settings | Mapping[str, Any]) -> Self:
+        model = copy.copy(self)
+        model.settings = self.settings.model_copy(update={"search": self.parsed_search(search)})
+        return model
+
+    def explain(
+        self,
+        history: Sequence[str],
+        k: int = 10,
+        *,
+        exclude_seen: bool = False,
+        allow: ItemFilter | None = None,
+        deny: ItemFilter | None = None,
+    ) -> Generation:
+        stock = self.stock
+        items = stock.catalog.index_of([str(item_id) for item_id in history])
+        known = Histories.from_lists([items[items >= 0]])
+        if len(known.items) == 0:
+            raise InputError("none of the history's items is in the catalogue, so there is no generation to explain.")
+        request = Request(known, k, stock.allowed(allow, deny), exclude_seen).without(stock.removed)
+        return self._searcher(request, stock).explain(request)
+
+    def _rank(self, request: Request, stock: Stock) -> Ranking:
+        return self._searcher(request, stock).rank(request)
+
+    def rank_report(self, request: Request) -> RankReport:
+        stock = self.stock
+        return self._searcher(request, stock).report(request.without(stock.removed))
+
+    def _searcher(self, request: Request, stock: Stock) -> IdSearch:
+        assert stock.ids is not None
+        search = self.search if request.search is None else self.parsed_search(request.search)
+        return self._id_search(self._fitted(), stock.ids, search)
+
+    def _id_search(self, network: Network, ids: ItemIds, search: SearchSettings) -> IdSearch:
+        def predict(ask: Ask) -> Predict:
+            return self._predict(network, ids.semantic_ids, ask, search)
+
+        return IdSearch(
+            ids.search_space, search, predict, self.settings.max_history, self._users_at_once(network, search)
+        )
+
+    @classmethod
+    def _search_class(cls) -> type[SearchSettings]:
+        found: Any = cls.settings_class.model_fields["search"].annotation
+        return cast(type[SearchSettings], found)
+
+    def _fitted(self) -> Network:
+        if self.network is None:
+            raise self._not_fitted()
+        return self.network
+
+    @property
+    def semantic_ids(self) -> SemanticIds:
+        ids = self.stock.ids
+        assert ids is not None
+        return ids.semantic_ids
+
+    # ---- a catalogue that changes -----------------------------------------------------------------------------------
+
+    def add_items(self, items: Any) -> list[str]:
+        """Give new items IDs by the frozen tokenizer, so that they can be recommended at once; their ids come back.
+
+        `items` is a data frame with `item_id` and text columns like the catalogue's; columns it lacks stay empty.
+        """
+        stock = self.stock
+        assert stock.ids is not None
+        frame = as_catalog_rows(items, stock.catalog.frame)
+        grown = stock.ids.with_new_items(frame)
+        changed = stock.with_items(frame, grown)
+        self._use_items(self._fitted(), grown.semantic_ids)
+        self._stock = changed
+        return changed.catalog.item_ids.to_list()[len(stock) :]
+
+    # ---- files ------------------------------------------------------------------------------------------------------
+
+    def _made_from(self) -> dict[str, str]:
+        return {"sids": self._given.given} if self._given is not None else {}
+
+    def _write_files(self, directory: Path) -> None:
+        weights = {name: tensor.contiguous() for name, tensor in self._fitted().state_dict().items()}
+        save_file(weights, directory / WEIGHTS_FILE)
+
+    def _read_files(self, artifact: Artifact, catalog: Catalog) -> ItemIds:
+        ids = ItemIds.read_files(artifact)
+        ids.check_catalog(catalog, str(artifact.path))
+        self._given = ids if ids.given else None
+        network = self._build(ids.semantic_ids)
+        network.load_state_dict(load_file(artifact.file(WEIGHTS_FILE)))
+        self.network = network.eval()
+        return ids
+
+
+def _sample(cases: Cases, size: int) -> Cases:
+    """The same users in every run, whatever the seed."""
+    order = np.random.default_rng(0).permutation(len(cases))
+    return cases.take(np.sort(order[:size]))

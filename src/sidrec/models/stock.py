@@ -1,0 +1,120 @@
+"""What a model can recommend right now, as one value: a request works to its end on the stock it began with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sidrec.core.errors import InputError
+from sidrec.data.catalog import Catalog
+from sidrec.models.item_ids import ItemIds
+from sidrec.models.ranking import Ranking, Recommendations
+from sidrec.models.request import ItemFilter
+
+
+@dataclass(frozen=True)
+class Stock:
+    """The catalogue with everything that belongs to its items.
+
+    A stock only ever grows: an item keeps its index, so whatever a model holds by item may have more rows than the
+    stock of a request that is still under way, and its first `len(stock)` rows are that request's.
+    """
+
+    catalog: Catalog
+    counts: NDArray[np.int64]
+    """Training counts per item: the popularity fallback and the popularity report need them."""
+    ids: ItemIds | None = None
+    """Semantic IDs, for models that have such."""
+    removed: NDArray[np.bool_] | None = None
+    """Items that still speak in histories but are never returned."""
+    changed: bool = False
+    """Whether items came or went since the model was fitted."""
+
+    def __len__(self) -> int:
+        return len(self.catalog)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names what changed since the fit; empty where nothing did."""
+        if not self.changed:
+            return ""
+        codes = b"" if self.ids is None else self.ids.codes.tobytes()
+        removed = b"" if self.removed is None else self.removed.tobytes()
+        return sha256(codes + removed).hexdigest()
+
+    # ---- changes: each gives a new stock, or raises and changes nothing ---------------------------------------------
+
+    def with_items(self, frame: pl.DataFrame, ids: ItemIds | None) -> Stock:
+        """New items behind the old ones; `ids` are those of all items."""
+        new = np.zeros(frame.height, np.int64)
+        removed = None if self.removed is None else np.append(self.removed, np.zeros(frame.height, bool))
+        catalog = Catalog(pl.concat([self.catalog.frame, frame]))
+        return replace(
+            self, catalog=catalog, counts=np.append(self.counts, new), ids=ids, removed=removed, changed=True
+        )
+
+    def without_items(self, item_ids: Sequence[str]) -> Stock:
+        """The same with these items never returned again."""
+        if isinstance(item_ids, str):
+            raise InputError(f"items to remove are a list of item ids: [{item_ids!r}], not a single string.")
+        items = self.catalog.index_of(list(item_ids))
+        if (items < 0).any():
+            raise InputError(f"item {item_ids[int(np.argmin(items))]!r} is not in the catalogue; nothing was removed.")
+        removed = np.zeros(len(self), bool) if self.removed is None else self.removed.copy()
+        removed[items] = True
+        if removed.all():
+            raise InputError("that would remove every item; nothing was removed.")
+        return replace(self, removed=removed, changed=True)
+
+    # ---- between the caller's words and item indices ----------------------------------------------------------------
+
+    def allowed(self, allow: ItemFilter | None, deny: ItemFilter | None) -> NDArray[np.bool_] | None:
+        """A request's filters as one mask; None where nothing is filtered."""
+        if allow is None and deny is None:
+            return None
+        mask = np.ones(len(self), dtype=bool) if allow is None else self._matching(allow, "allow")
+        return mask if deny is None else mask & ~self._matching(deny, "deny")
+
+    def _matching(self, wanted: ItemFilter, name: str) -> NDArray[np.bool_]:
+        mask = np.zeros(len(self), dtype=bool)
+        if isinstance(wanted, Mapping):
+            for column, values in wanted.items():
+                mask |= self.catalog.matching(column, values)
+            return mask
+        if isinstance(wanted, str):
+            raise InputError(f"{name} is a list of item ids or {{column: values}}, not a single string.")
+        items = self.catalog.index_of(list(wanted))
+        mask[items[items >= 0]] = True
+        return mask
+
+    def answer(self, ranking: Ranking, fallback: list[bool], unknown: list[int]) -> Recommendations:
+        """A ranking in ids and titles."""
+        ids, titles = self.catalog.item_ids.to_list(), self.catalog.titles
+        real = ranking.items >= 0
+        kept = [row[found] for row, found in zip(ranking.items, real, strict=True)]
+        return Recommendations(
+            item_ids=[[ids[item] for item in row] for row in kept],
+            titles=[[titles[item] for item in row] for row in kept],
+            scores=[row[found].tolist() for row, found in zip(ranking.scores, real, strict=True)],
+            fallback=fallback,
+            unknown_items=unknown,
+        )
+
+
+def popular_items(
+    counts: NDArray[np.int64], k: int, allowed: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """The k most frequent allowed items, scored by log share; ties go to the lower item index."""
+    pool = np.arange(len(counts)) if allowed is None else np.flatnonzero(allowed)
+    best = pool[np.lexsort((pool, -counts[pool]))][:k]
+    items = np.full(k, -1, dtype=np.int32)
+    scores = np.full(k, -np.inf, dtype=np.float32)
+    items[: len(best)] = best
+    share = (counts[best] + 1) / (counts.sum() + len(counts))
+    scores[: len(best)] = np.log(share)
+    return items, scores

@@ -1,0 +1,83 @@
+"""Generation around the search: grouping by length, duplicates, and lists shorter than asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from sidrec.core.errors import SettingsError
+from sidrec.data.histories import Histories
+from sidrec.decoding.search_space import ItemSearchSpace
+from sidrec.models.id_search import Ask, IdSearch, SearchSettings, distinct
+from sidrec.models.request import Request
+
+CODES = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 2], [2, 2]], dtype=np.int32)  # the last two share an ID
+
+
+class Table:
+    """Log-probabilities that depend on the history's length alone; remembers who asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Ask] = []
+
+    def __call__(self, ask: Ask):
+        self.asked.append(ask)
+        generator = torch.Generator().manual_seed(ask.items.shape[1])
+        table = torch.rand(2, 3, generator=generator).log_softmax(-1)
+        return lambda codes: table.expand(*codes.shape[:2], 2, 3)
+
+
+def searcher(table: Table | None = None, users_at_once: int = 64, **search: object) -> IdSearch:
+    return IdSearch(ItemSearchSpace(CODES, (3, 3)), SearchSettings(**search), table or Table(), 3, users_at_once)
+
+
+def test_users_are_grouped_by_cut_length_and_their_ids_go_along() -> None:
+    table = Table()
+    histories = Histories.from_lists([[0], [1, 2, 3, 4], [5], [0, 1, 2]])
+    searcher(table).rank(Request(histories, 2, users=["u", "v", "w", "x"]))
+    assert [ask.items.tolist() for ask in table.asked] == [[[0], [5]], [[2, 3, 4], [0, 1, 2]]]
+    assert [ask.users for ask in table.asked] == [("u", "w"), ("v", "x")]
+
+
+def test_no_more_users_at_once_than_agreed() -> None:
+    table = Table()
+    searcher(table, users_at_once=2).rank(Request(Histories.from_lists([[0], [1], [2], [3], [4]]), 2))
+    assert [ask.items.tolist() for ask in table.asked] == [[[0], [1]], [[2], [3]], [[4]]]
+    assert table.asked[0].users is None
+
+
+def test_items_that_share_an_id_follow_each_other() -> None:
+    ranking = searcher().rank(Request(Histories.from_lists([[0, 1]]), 6))
+    order = ranking.items[0].tolist()
+    assert sorted(order) == [0, 1, 2, 3, 4, 5]
+    assert order.index(5) == order.index(4) + 1
+    assert ranking.scores[0, order.index(4)] == ranking.scores[0, order.index(5)]
+
+
+def test_more_asked_than_there_is() -> None:
+    ranking = searcher().rank(Request(Histories.from_lists([[0], [1, 2]]), 9, exclude_seen=True))
+    assert (ranking.items >= 0).sum(1).tolist() == [5, 4]
+    assert np.isneginf(ranking.scores[ranking.items < 0]).all()
+
+
+def test_one_beam_is_greedy_and_has_one_answer() -> None:
+    ranking = searcher(beam_size=1).rank(Request(Histories.from_lists([[0]]), 3))
+    assert (ranking.items >= 0).sum() in (1, 2)  # two where the one ID is shared by two items
+
+
+def test_a_plan_that_cannot_run_is_refused() -> None:
+    with pytest.raises(SettingsError, match="n_steps is 3, choose 1 to 2"):
+        SearchSettings(n_steps=3).plan(10, 2)
+    with pytest.raises(SettingsError, match="narrowing names 1 beam sizes for 2 steps"):
+        SearchSettings(narrowing=(20,)).plan(10, 2)
+
+
+def test_only_a_beam_search_has_steps() -> None:
+    with pytest.raises(SettingsError, match="score-all, which has no steps to explain"):
+        searcher(method="score-all").explain(Request(Histories.from_lists([[0]])))
+
+
+def test_distinct_ids_are_counted() -> None:
+    codes = np.array([[[1, 2], [1, 2], [-1, -1]], [[1, 2], [2, 1], [0, 0]]], dtype=np.int32)
+    assert distinct(codes).tolist() == [1, 3]

@@ -1,0 +1,136 @@
+"""What every generator of semantic IDs promises, shown with LLaDA-Rec: refits, catalogues that change, searches."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sidrec.models.item_ids as item_ids
+from sidrec.core.errors import ArtifactError, InputError, SettingsError
+from sidrec.data.synthetic import clusters, cycle
+from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.models.llada_rec.recommender import LLaDARec
+from sidrec.models.request import Request
+from sidrec.sids.tokenize import TokenizeSettings, tokenize
+
+IDS = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 8, "pca": None}}
+SMALL = {
+    "d_model": 16,
+    "n_heads": 2,
+    "n_layers": 1,
+    "max_history": 4,
+    "attention": "prefix",
+    "embedding": {"encoder": "tfidf"},
+    "tokenize": IDS,
+    "training": {"epochs": 1, "batch_size": 128, "metric": None},
+}
+NEW = pl.DataFrame({"item_id": ["new-1", "new-2"], "title": ["a new thing", "another new thing"]})
+HISTORIES = [["thing-1", "thing-2"], ["thing-9"]]
+
+
+@cache
+def data():
+    return clusters(n_clusters=4, cluster_size=6, n_users=60, length=6)
+
+
+@pytest.fixture
+def model() -> LLaDARec:
+    return LLaDARec(**SMALL).fit(data())
+
+
+def test_a_second_fit_learns_the_second_catalogue(model: LLaDARec) -> None:
+    model.add_items(NEW)
+    model.remove_items(["thing-3"])
+    other = cycle(n_items=20, n_users=60, length=6)
+    fresh = LLaDARec(**SMALL).fit(other)
+    model.fit(other)
+    assert model.semantic_ids.item_ids == other.catalog.item_ids.to_list()
+    assert np.array_equal(model.semantic_ids.codes, fresh.semantic_ids.codes)
+    assert model.stock.removed is None and not model.stock.changed
+    history = [other.catalog.item_ids.to_list()[:2]]
+    assert model.recommend(history, k=10).item_ids == fresh.recommend(history, k=10).item_ids
+
+
+def test_given_ids_of_another_catalogue_are_refused_at_a_second_fit(tmp_path) -> None:
+    embeddings = embed_catalog(data().catalog, EmbeddingSettings(encoder="tfidf"))
+    tokenize(embeddings, TokenizeSettings(**IDS), out=tmp_path / "ids")
+    model = LLaDARec(**SMALL)
+    model.use_semantic_ids(tmp_path / "ids", data())
+    model.fit(data())
+    with pytest.raises(ArtifactError, match="semantic IDs of another catalogue"):
+        model.fit(cycle(n_items=20, n_users=60, length=6))
+    assert len(model.recommend(HISTORIES, k=3).item_ids[0]) == 3  # what was fitted before is still there
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(model: LLaDARec, monkeypatch) -> None:
+    before = model.recommend(HISTORIES, k=5)
+    monkeypatch.setattr(item_ids, "tokenize", _fail)
+    with pytest.raises(RuntimeError):
+        model.fit(cycle(n_items=20, n_users=60, length=6))
+    assert model.recommend(HISTORIES, k=5) == before
+
+
+@pytest.mark.parametrize("broken", ["embed_new", "as_catalog_rows"])
+def test_items_come_all_or_not_at_all(model: LLaDARec, monkeypatch, broken: str) -> None:
+    before, codes = model.recommend(HISTORIES, k=30), model.semantic_ids.codes.copy()
+    place = item_ids if broken == "embed_new" else __import__("sidrec.models.sid_generator", fromlist=["x"])
+    with monkeypatch.context() as patched:
+        patched.setattr(place, broken, _fail)
+        with pytest.raises(RuntimeError):
+            model.add_items(NEW)
+    assert model.recommend(HISTORIES, k=30) == before
+    assert np.array_equal(model.semantic_ids.codes, codes) and len(model.catalog) == 24
+    with pytest.raises(InputError, match="already has an ID or is given twice"):
+        model.add_items(pl.DataFrame({"item_id": ["new-1", "new-1"], "title": ["a", "b"]}))
+    assert model.recommend(HISTORIES, k=30) == before
+    assert model.add_items(NEW) == ["new-1", "new-2"]
+    assert {"new-1", "new-2"} <= set(model.recommend(HISTORIES, k=30).item_ids[0])
+
+
+def test_a_string_is_no_list_of_items_to_remove(model: LLaDARec) -> None:
+    with pytest.raises(InputError, match="a list of item ids"):
+        model.remove_items("12")
+    assert model.stock.removed is None
+
+
+def test_a_request_may_search_in_its_own_way(model: LLaDARec) -> None:
+    other = model.with_search({"n_steps": 1}).recommend(HISTORIES, k=5)
+    assert model.recommend(HISTORIES, k=5, search={"n_steps": 1}) == other
+    histories = data().cases("test").histories
+    search = model.parsed_search({"method": "score-all"})
+    asked = model.rank(Request(histories, 5, search=search))
+    assert np.array_equal(asked.items, model.with_search(search).rank(Request(histories, 5)).items)
+    with pytest.raises(SettingsError, match="search: beamsize is not a setting of search; did you mean beam_size"):
+        model.recommend(HISTORIES, search={"beamsize": 3})
+
+
+def test_answers_while_items_come_and_go_are_those_of_some_whole_version(model: LLaDARec) -> None:
+    """Eight readers, one writer: every answer equals the one of the catalogue before or after one of the changes."""
+    deny = ["thing-5"]
+    versions = [model.recommend(HISTORIES, k=40, deny=deny)]
+    found, stop = [], threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            found.append(model.recommend(HISTORIES, k=40, deny=deny))
+
+    readers = [threading.Thread(target=read) for _ in range(8)]
+    for reader in readers:
+        reader.start()
+    for number in range(4):
+        model.add_items(pl.DataFrame({"item_id": [f"late-{number}"], "title": [f"late thing {number}"]}))
+        versions.append(model.recommend(HISTORIES, k=40, deny=deny))
+        model.remove_items([f"thing-{number}"])
+        versions.append(model.recommend(HISTORIES, k=40, deny=deny))
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert len(found) > 8 and all(answer in versions for answer in found)
+
+
+def _fail(*_: object, **__: object) -> None:
+    raise RuntimeError("no")
