@@ -46,5 +46,5 @@ def choose_precision(wanted: str, device: torch.device) -> Precision:
 def cpu_has(name: str) -> bool:
     """Whether this CPU multiplies in the 16-bit format itself instead of emulating it."""
     wanted = {"bf16": ("avx512_bf16", "amx_bf16"), "fp16": ("avx512_fp16", "amx_fp16")}[name]
-    known = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    known: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
     return any(bool(known.get(flag)) for flag in wanted)

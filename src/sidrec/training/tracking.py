@@ -45,8 +45,7 @@ def _start(kind: str, workdir: Path | None, name: str) -> Any:
     tracker_class = LOGGER_TYPE_TO_CLASS[kind]
     places = {"logging_dir": str(workdir)} if tracker_class.requires_logging_directory else {}
     tracker = tracker_class(name, **places)
-    if hasattr(tracker, "start"):
-        tracker.start()
+    getattr(tracker, "start", bool)()  # older versions start when they are made
     return tracker
 
 

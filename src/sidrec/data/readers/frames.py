@@ -53,4 +53,4 @@ def frame_items(frame: pl.DataFrame, columns: Mapping[str, str]) -> Iterator[Bat
 
 
 def _is_pandas(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "columns")
+    return (type(value).__module__.partition(".")[0], type(value).__name__) == ("pandas", "DataFrame")
