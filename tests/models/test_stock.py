@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sidrec.core.errors import InputError
+from sidrec.data.catalog import Catalog
+from sidrec.models.ranking import Ranking
+from sidrec.models.stock import Stock
+
+CATALOG = Catalog(pl.DataFrame({"item_id": ["a", "b", "c"], "title": ["A", None, "C"], "brand": ["x", "y", "x"]}))
+
+
+@pytest.fixture
+def stock() -> Stock:
+    return Stock(CATALOG, np.array([3, 0, 1]))
+
+
+def test_new_items_stand_behind_the_old_ones_and_were_never_bought(stock: Stock) -> None:
+    new = pl.DataFrame({"item_id": ["d"], "title": ["D"], "brand": ["z"]})
+    grown = stock.without_items(["b"]).with_items(new, None)
+    assert grown.catalog.item_ids.to_list() == ["a", "b", "c", "d"] and grown.counts.tolist() == [3, 0, 1, 0]
+    assert grown.removed is not None and grown.removed.tolist() == [False, True, False, False]
+    assert len(stock) == 3 and stock.removed is None and not stock.changed
+
+
+def test_what_changed_has_a_name(stock: Stock) -> None:
+    assert stock.fingerprint == ""
+    one, other = stock.without_items(["a"]), stock.without_items(["b"])
+    assert one.fingerprint != other.fingerprint
+    assert one.fingerprint == stock.without_items(["a"]).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("item_ids", "words"),
+    [("ab", "a list of item ids"), (["a", "zz"], "'zz' is not in the catalogue"), (["a", "b", "c"], "every item")],
+)
+def test_removals_that_cannot_be_are_refused(stock: Stock, item_ids: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        stock.without_items(item_ids)
+
+
+def test_filters_by_hand(stock: Stock) -> None:
+    def mask(allow: object, deny: object) -> list[bool]:
+        found = stock.allowed(allow, deny)  # type: ignore[arg-type]
+        assert found is not None
+        return found.tolist()
+
+    assert stock.allowed(None, None) is None
+    assert mask(["a", "zz"], None) == [True, False, False]
+    assert mask({"brand": ["x"]}, ["c"]) == [True, False, False]
+    assert mask(None, {"brand": ["x"]}) == [False, True, False]
+
+
+def test_an_answer_in_the_callers_words(stock: Stock) -> None:
+    ranking = Ranking(np.array([[1, 0], [2, -1]], np.int32), np.array([[0.5, 0.25], [1, -np.inf]], np.float32))
+    answer = stock.answer(ranking, [False, True], [0, 2])
+    assert answer.item_ids == [["b", "a"], ["c"]] and answer.titles == [["b", "A"], ["C"]]
+    assert answer.scores == [[0.5, 0.25], [1.0]] and answer.fallback == [False, True] and answer.unknown_items == [0, 2]
