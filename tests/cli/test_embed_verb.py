@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sidrec import verbs
 from sidrec.cli.app import main
 from sidrec.data.synthetic import cycle
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
@@ -58,7 +59,6 @@ def test_your_own_vectors(run, folder):
 def test_vectors_of_a_trained_model_are_matched_by_item_id(run, folder, monkeypatch):
     from sidrec.data.catalog import Catalog
     from sidrec.data.dataset import Dataset
-    from sidrec.models import registry
     from sidrec.models.capabilities import HasItemVectors
     from sidrec.models.popularity import Popularity
 
@@ -69,7 +69,7 @@ def test_vectors_of_a_trained_model_are_matched_by_item_id(run, folder, monkeypa
     data = Dataset.load(folder / "data")
     model = Learned().fit(data)
     model._stock = replace(model.stock, catalog=Catalog(data.catalog.frame.reverse()))
-    monkeypatch.setattr(registry, "load_model", lambda path: model)
+    monkeypatch.setattr(verbs, "load_model", lambda path: model)
     assert run("--out", "learned", "--from-model", "runs/m")[0] == 0
     found = ItemEmbeddings.load(folder / "learned")
     assert found.vectors[:, 0].tolist() == list(range(12))[::-1]
@@ -84,7 +84,7 @@ def test_vectors_of_a_trained_model_are_matched_by_item_id(run, folder, monkeypa
         (["--whiten"], "needs pca"),
         (["--vectors", "absent.npy"], "absent.npy: no such file of vectors"),
         (["--vectors", "short.npy"], "short.npy: 2 vectors for 12 items"),
-        (["--vectors", "a.npy", "--from-model", "m"], "--from-model comes instead of --encoder and --vectors"),
+        (["--vectors", "a.npy", "--from-model", "m"], "from_model comes instead of encoder and vectors"),
         (["--from-model", "absent"], "absent: no such directory; make one with `sidrec train`"),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_model_without_vectors_says_so(run, folder):
     Popularity().fit(Dataset.load(folder / "data")).save(folder / "popular")
     code, _, err = run("--out", "wrong", "--from-model", "popular")
     assert code == 2
-    assert "popular: popularity has no item vectors; use an item-ID model" in err
+    assert "popularity has no item vectors; use an item-ID model" in err
 
 
 def test_items_without_text_are_counted(run, folder, monkeypatch):

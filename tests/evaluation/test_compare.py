@@ -6,7 +6,7 @@ import pytest
 from reference.oracle import Oracle
 from sidrec.core.artifacts import Origin, write
 from sidrec.core.errors import ArtifactError, InputError
-from sidrec.evaluation.compare import compare, compare_saved
+from sidrec.evaluation.compare import compare
 from sidrec.evaluation.evaluate import evaluate
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.results import KIND
@@ -26,7 +26,7 @@ def test_a_clear_winner_and_a_draw(shop):
     good, twin, bad = run(shop, [0, 0, 1, -1]), run(shop, [0, 1, 0, -1]), run(shop, [-1, 9, -1, -1])
     found = {
         (row.first, row.second): row
-        for row in compare({"good": good, "twin": twin, "bad": bad}, ["ndcg@10"]).differences
+        for row in compare({"good": good, "twin": twin, "bad": bad}, metrics=["ndcg@10"]).differences
     }
     assert len(found) == 3
     assert found["good", "bad"].real
@@ -48,7 +48,7 @@ def test_by_default_recall_and_ndcg_at_the_deepest_common_place(shop):
 
 def test_only_shared_users_count(shop):
     whole, part = run(shop, [0]), run(shop, [0], users=30)
-    (row,) = compare({"whole": whole, "part": part}, ["recall@1"]).differences
+    (row,) = compare({"whole": whole, "part": part}, metrics=["recall@1"]).differences
     assert row.users == 30
     assert (row.first_value, row.second_value, row.p_adjusted) == (1.0, 1.0, 1.0)
 
@@ -62,17 +62,17 @@ def test_what_cannot_be_compared_says_why(shop):
     with pytest.raises(InputError, match="no k in common"):
         compare({"a": run(shop, [0], ks=(3,)), "b": first})
     with pytest.raises(InputError, match="'ndcg@7' was not measured in all runs; they share: recall@1"):
-        compare({"a": first, "b": first}, ["ndcg@7"])
+        compare({"a": first, "b": first}, metrics=["ndcg@7"])
 
 
 def test_saved_runs_are_called_by_their_folders(shop, tmp_path):
     one, two = save(run(shop, [0]), tmp_path / "x" / "one"), save(run(shop, [3]), tmp_path / "x" / "two")
-    rows = compare_saved([one, two], ["recall@1"]).as_dict()["differences"]
+    rows = compare(one, two, metrics=["recall@1"]).as_dict()["differences"]
     assert [(row["first"], row["second"], row["verdict"]) for row in rows] == [("one", "two", "one is better")]
     same = save(run(shop, [3]), tmp_path / "y" / "one")
-    assert compare_saved([one, same]).differences[0].first == str(one)
+    assert compare(one, same).differences[0].first == str(one)
     with pytest.raises(InputError, match="the same run was given twice"):
-        compare_saved([one, one])
+        compare(one, one)
     (two / "results.json").unlink()
     with pytest.raises(ArtifactError, match=r"results\.json: missing"):
-        compare_saved([one, two])
+        compare(one, two)

@@ -15,9 +15,9 @@ def compare(
 ) -> None:
     """Say which differences between runs are real.      Example: sidrec compare runs/eval-a runs/eval-b"""
     from sidrec.cli import console
-    from sidrec.evaluation.compare import compare_saved
+    from sidrec.evaluation.compare import compare as compare_runs
 
-    found = compare_saved(runs, metric)
+    found = compare_runs(*runs, metrics=metric)
     if json:
         console.show_json(found.as_dict())
         return

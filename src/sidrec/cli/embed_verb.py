@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from sidrec.embeddings.embed import EmbeddingSettings
-    from sidrec.embeddings.given_vectors import GivenVectors
 
 
 def embed(
@@ -31,15 +27,15 @@ def embed(
     import time
 
     from sidrec.cli import console
-    from sidrec.data.dataset import Dataset
-    from sidrec.embeddings.embed import embed_catalog
+    from sidrec.core.settings import merge, parse_assignments
+    from sidrec.verbs import embed as embed_items
 
     named = [name.strip() for name in fields.split(",")] if fields else None
     options = {"encoder": encoder, "fields": named, "pca": pca, "whiten": whiten or None, "vectors": vectors}
-    settings = _settings({name: value for name, value in options.items() if value is not None}, set_ or [], from_model)
-    given = None if from_model is None else _model_vectors(from_model)
+    given = {name: value for name, value in options.items() if value is not None}
+    values = merge(given, parse_assignments(set_ or []))
     start = time.monotonic()
-    embeddings = embed_catalog(Dataset.load(data).catalog, settings, console.progress(), out, given)
+    embeddings = embed_items(data, from_model=from_model, out=out, progress=console.progress(), **values)
     facts: dict[str, Any] = {
         "items": embeddings.n_items,
         "width": embeddings.width,
@@ -52,30 +48,3 @@ def embed(
         return
     console.show_table("Embeddings", ["figure", "value"], list(facts.items()))
     console.wrote(out, next_step=f"sidrec tokenize {out} --out {out.parent / 'ids'}")
-
-
-def _settings(options: dict[str, Any], assignments: list[str], from_model: Path | None) -> EmbeddingSettings:
-    """Options and --set as one; vectors from a file or a model stand in the encoder's place."""
-    from sidrec.core.errors import SettingsError
-    from sidrec.core.settings import merge, parse_assignments
-    from sidrec.embeddings.embed import EmbeddingSettings
-    from sidrec.embeddings.encoders import GIVEN
-
-    values = merge(options, parse_assignments(assignments))
-    if from_model is not None and ("encoder" in values or "vectors" in values):
-        raise SettingsError("--from-model comes instead of --encoder and --vectors; give only one of them.")
-    if from_model is not None or "vectors" in values:
-        values.setdefault("encoder", GIVEN)
-    return EmbeddingSettings.parse(values, owner="embed", where="sidrec embed")
-
-
-def _model_vectors(path: Path) -> GivenVectors:
-    from sidrec.core.errors import InputError
-    from sidrec.embeddings.given_vectors import GivenVectors
-    from sidrec.models.capabilities import HasItemVectors
-    from sidrec.models.registry import load_model
-
-    model = load_model(path)
-    if not isinstance(model, HasItemVectors):
-        raise InputError(f"{path}: {model.key} has no item vectors; use an item-ID model such as sasrec.")
-    return GivenVectors(model.item_vectors(), f"model {model.key}", model.catalog.item_ids.to_list())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,21 +25,10 @@ def evaluate(
 ) -> None:
     """Judge a saved model on held-out items.      Example: sidrec evaluate runs/sasrec --split test"""
     from sidrec.cli import console
-    from sidrec.data.dataset import Dataset
-    from sidrec.evaluation.evaluate import check_same_data, evaluate_saved, training_data
-    from sidrec.evaluation.evaluate import evaluate as evaluate_model
-    from sidrec.evaluation.protocol import EvaluationSettings
-    from sidrec.models.registry import load_model
+    from sidrec.verbs import evaluate as judge
 
-    values = {"split": split, "exclude_seen": exclude_seen, "users": users, **({"ks": tuple(k)} if k else {})}
-    settings = EvaluationSettings.parse(values, owner="evaluate", where="sidrec evaluate")
-    dataset = Dataset.load(data if data is not None else training_data(model))
-    if out is not None:
-        result = evaluate_saved(model, dataset, out, settings, console.progress())
-    else:
-        loaded = load_model(model)
-        check_same_data(loaded, dataset, name=str(model))
-        result = evaluate_model(loaded, dataset, settings, progress=console.progress())
+    values: dict[str, Any] = {"split": split, "exclude_seen": exclude_seen, "users": users, **({"ks": k} if k else {})}
+    result = judge(model, data, out=out, progress=console.progress(), **values)
     if json:
         console.show_json(result.as_dict())
         return

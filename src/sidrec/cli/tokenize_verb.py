@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,14 +36,12 @@ def tokenize(
     from sidrec.cli import console
     from sidrec.core.settings import parse_assignments
     from sidrec.embeddings.item_embeddings import ItemEmbeddings
-    from sidrec.sids.tokenize import TokenizeSettings
-    from sidrec.sids.tokenize import tokenize as tokenize_items
+    from sidrec.verbs import tokenize as give_ids
 
-    values = {"tokenizer": tokenizer, "collisions": collisions, "options": parse_assignments(set_ or [])}
-    settings = TokenizeSettings.parse(values, owner="tokenize", where="sidrec tokenize")
     items = ItemEmbeddings.load(embeddings)
     titles = None if data is None else _titles(data, items.item_ids)
-    report = tokenize_items(items, settings, console.progress(), out, titles).report
+    ways: dict[str, Any] = {"tokenizer": tokenizer, "collisions": collisions, "titles": titles, "out": out}
+    report = give_ids(items, progress=console.progress(), **ways, **parse_assignments(set_ or [])).report
     if json:
         console.show_json({**report, "out": str(out)})
         return

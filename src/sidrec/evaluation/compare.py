@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from sidrec.core.errors import InputError
 from sidrec.evaluation.figures import PerUser, per_user_metrics
 from sidrec.evaluation.results import Evaluation
 from sidrec.metrics.significance import PairedTest, holm, paired_bootstrap, paired_t_test
+
+Run = Evaluation | Path | str
+"""An evaluation, or the directory it was kept in."""
 
 
 @dataclass(frozen=True)
@@ -51,25 +54,45 @@ class Comparison:
         return {"differences": [{**asdict(row), "verdict": row.verdict} for row in self.differences]}
 
 
-def compare_saved(paths: Sequence[Path], metrics: Sequence[str] | None = None) -> Comparison:
-    """Compare evaluation directories; each is called by its folder name, or its path where names repeat."""
-    short = [Path(path).resolve().name for path in paths]
-    names = short if len(set(short)) == len(short) else [str(path) for path in paths]
-    if len(set(names)) < len(names):
-        raise InputError("the same run was given twice; name different runs.")
-    return compare({name: Evaluation.load(path) for name, path in zip(names, paths, strict=True)}, metrics)
+def compare(*runs: Run | Mapping[str, Run], metrics: Sequence[str] | None = None) -> Comparison:
+    """Every pair of runs on every metric (by default Recall and NDCG at the deepest k that all have).
 
-
-def compare(runs: dict[str, Evaluation], metrics: Sequence[str] | None = None) -> Comparison:
-    """Every pair of runs on every metric (by default Recall and NDCG at the deepest k that all have)."""
-    if len(runs) < 2:
+    Runs are evaluations or the directories they were kept in; `{name: run}` gives them names of your own.
+    """
+    named = _named(runs)
+    if len(named) < 2:
         raise InputError("a comparison needs at least two evaluated runs; make more with `sidrec evaluate ... --out`.")
-    _check_comparable(runs)
-    chosen = _chosen_metrics(runs, metrics)
-    pairs = [_Pair.of(*first, *second) for first, second in combinations(runs.items(), 2)]
+    _check_comparable(named)
+    chosen = _chosen_metrics(named, metrics)
+    pairs = [_Pair.of(*first, *second) for first, second in combinations(named.items(), 2)]
     tests = [(pair, name, pair.test(values)) for pair in pairs for name, values in chosen.items()]
     adjusted = holm(np.array([found.t_test.p_value for _, _, found in tests]))
     return Comparison([_row(*test, float(p)) for test, p in zip(tests, adjusted, strict=True)])
+
+
+def _named(runs: Sequence[Run | Mapping[str, Run]]) -> dict[str, Evaluation]:
+    """A run is called as its owner says, or by its folder (by its path where names repeat), or by its model."""
+    pairs: list[tuple[str | None, Run]] = []
+    for run in runs:
+        pairs += run.items() if isinstance(run, Mapping) else [(None, run)]
+    folders = [Path(run).resolve() for name, run in pairs if name is None and not isinstance(run, Evaluation)]
+    if len(set(folders)) < len(folders):
+        raise InputError("the same run was given twice; name different runs.")
+    short = len({folder.name for folder in folders}) == len(folders)
+    named: dict[str, Evaluation] = {}
+    for name, run in pairs:
+        if isinstance(run, Evaluation):
+            named[_free(name or run.model, named)] = run
+        else:
+            named[_free(name or (Path(run).resolve().name if short else str(run)), named)] = Evaluation.load(Path(run))
+    return named
+
+
+def _free(name: str, taken: Mapping[str, Evaluation]) -> str:
+    """Two evaluations of one kind of model are told apart by a number."""
+    if name not in taken:
+        return name
+    return next(found for number in count(2) if (found := f"{name} ({number})") not in taken)
 
 
 @dataclass(frozen=True)
@@ -119,7 +142,7 @@ def _row(pair: _Pair, metric: str, found: _Tests, adjusted: float) -> Difference
     )
 
 
-def _chosen_metrics(runs: dict[str, Evaluation], names: Sequence[str] | None) -> dict[str, PerUser]:
+def _chosen_metrics(runs: Mapping[str, Evaluation], names: Sequence[str] | None) -> dict[str, PerUser]:
     """The named metrics, which all runs must have; by default Recall and NDCG at their deepest common k."""
     ks = tuple(sorted(set.intersection(*({*run.recall} for run in runs.values()))))
     if not ks:
@@ -131,7 +154,7 @@ def _chosen_metrics(runs: dict[str, Evaluation], names: Sequence[str] | None) ->
     return {name: known[name] for name in names or deepest}
 
 
-def _check_comparable(runs: dict[str, Evaluation]) -> None:
+def _check_comparable(runs: Mapping[str, Evaluation]) -> None:
     (base, first), *others = runs.items()
     for name, run in others:
         for what in ("dataset", "split", "exclude_seen"):

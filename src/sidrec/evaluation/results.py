@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from sidrec.core.artifacts import open_artifact, write_json
+from sidrec.core.artifacts import Origin, open_artifact, write, write_json
 from sidrec.core.errors import ArtifactError
 from sidrec.metrics.significance import Interval
 
@@ -87,13 +89,20 @@ class Evaluation:
             "by_item_popularity": {name: asdict(part) for name, part in self.by_item_popularity.items()},
         }
 
+    def save(self, path: Path | str) -> Path:
+        """Keep it as an artefact, for `compare` and the reports."""
+        content = hashlib.sha256(json.dumps(self.findings(), sort_keys=True).encode()).hexdigest()
+        with write(Path(path), Origin(KIND, made_from={"content": content})) as directory:
+            self.write_files(directory)
+        return Path(path)
+
     def write_files(self, directory: Path) -> None:
         self.ranks.write_parquet(directory / RANKS_FILE)
         write_json(directory / RESULTS_FILE, self.findings())
         write_json(directory / TIMING_FILE, asdict(self.timing))
 
     @classmethod
-    def load(cls, path: Path) -> Evaluation:
+    def load(cls, path: Path | str) -> Evaluation:
         artifact = open_artifact(Path(path), KIND)
         ranks = pl.read_parquet(artifact.file(RANKS_FILE))
         try:

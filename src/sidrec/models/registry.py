@@ -50,6 +50,19 @@ MODELS: tuple[ModelRow, ...] = (
 )
 
 
+class Rows(tuple[ModelRow, ...]):
+    """Rows that print as a table."""
+
+    def __repr__(self) -> str:
+        keys, families = (max(len(getattr(row, name)) for row in self) for name in ("key", "family"))
+        return "\n".join(f"{row.key:<{keys}}  {row.family:<{families}}  {row.summary}" for row in self)
+
+
+def models() -> Rows:
+    """Every model there is: its key, its family and what it is."""
+    return Rows(MODELS)
+
+
 def find_model(key: str) -> ModelRow:
     """The row of a key; an unknown key is an error with the nearest name."""
     for row in MODELS:
