@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -11,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from reference.other_writer import lease_from_far, other_writer
 from sidrec.core import artifacts
-from sidrec.core.artifacts import Origin, finished, open_artifact, work_directory, write, write_json
+from sidrec.core.artifacts import Origin, finished, forget_work, open_artifact, work_directory, write, write_json
 from sidrec.core.errors import ArtifactError, StorageError
 
 ORIGIN = Origin("dataset", settings={"k_core": 5}, made_from={"source": "abc"}, seed=1)
@@ -193,13 +193,48 @@ def test_a_full_disk_keeps_resumable_work(tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
-def test_what_dead_writers_left_is_swept_and_living_ones_are_not(tmp_path):
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    for owner in (gone.pid, os.getppid()):
-        (tmp_path / f".run[1].tmp-{owner}").mkdir()
+def test_what_dead_writers_left_is_swept_and_nothing_else(tmp_path):
+    """Whoever writes is alone, so an unfinished directory of this output is nobody's; names alone tell whose it is."""
+    for left in (".run[1].tmp-some-host-12-0a1b2c3d", ".run[1].tmp-99", ".run[1].lock-0a1b"):
+        (tmp_path / left).mkdir()
+    others = [".run1.tmp-some-host-12-0a1b2c3d", ".run[1].tmp-1.tmp-99", ".run[1].work-12", ".run[1].other-1"]
+    for other in others:
+        (tmp_path / other).mkdir()
     save(tmp_path / "run[1]")
-    assert names(tmp_path) == [f".run[1].tmp-{os.getppid()}", "run[1]"]
+    assert names(tmp_path) == sorted([*others, "run[1]"])
+
+
+@pytest.mark.parametrize("name", ["m[1]", "*", "with space", "größe", "-x", "x" * 180])
+def test_names_with_a_meaning_for_the_shell_are_only_names(tmp_path, name):
+    for neighbour in (".m1.work-12", ".other.work-12", ".other.tmp-12"):
+        (tmp_path / neighbour).mkdir()
+    with pytest.raises(ZeroDivisionError), write(tmp_path / name, ORIGIN, resumable=True):
+        raise ZeroDivisionError
+    with write(tmp_path / name, ORIGIN, resumable=True) as directory:
+        (directory / "data.txt").write_text("one")
+    assert open_artifact(tmp_path / name).file("data.txt").read_text() == "one"
+    assert names(tmp_path) == sorted([".m1.work-12", ".other.work-12", ".other.tmp-12", name])
+
+
+def test_a_second_writer_is_refused_and_touches_nothing(tmp_path):
+    path = save(tmp_path / "run")
+    (tmp_path / ".run.tmp-alive-1-00000000").mkdir()
+    (tmp_path / ".run.work-0123456789ab").mkdir()
+    with other_writer(path):
+        for second in (lambda: save(path, "two"), lambda: forget_work(path)):
+            with pytest.raises(StorageError, match="run: is being written by process"):
+                second()
+        assert names(tmp_path) == [".run.lock", ".run.tmp-alive-1-00000000", ".run.work-0123456789ab", "run"]
+    assert open_artifact(path).file("data.txt").read_text() == "one"
+
+
+def test_who_lost_the_lock_replaces_nothing(tmp_path):
+    path = save(tmp_path / "run")
+    with pytest.raises(StorageError, match="another one has taken over"), write(path, ORIGIN) as directory:
+        (directory / "data.txt").write_text("two")
+        lease_from_far(path)
+    assert open_artifact(path).file("data.txt").read_text() == "one"
+    assert names(tmp_path) == [".run.lock", "run"]
 
 
 WRITER = """

@@ -1,16 +1,13 @@
 """Artefacts: directories of parquet, safetensors and JSON that are either whole or not there.
 
-A writer fills a temporary sibling, hashes every file, writes the manifest last and swaps the directory in with one
-rename. A reader verifies the hashes and says which file is wrong. Nothing executable is ever stored.
+A writer is alone (`locks`), fills a temporary sibling, hashes every file, writes the manifest last and swaps the
+directory in with one rename. A reader verifies the hashes and says which file is wrong. Nothing executable is stored.
 """
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
-import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,12 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from sidrec.core.errors import ArtifactError, StorageError
-from sidrec.core.storage import recover, sha256_of, storage_errors, swap_in, write_json
+from sidrec.core.locks import locked
+from sidrec.core.storage import (
+    recover,
+    remove,
+    sha256_of,
+    siblings,
+    storage_errors,
+    swap_in,
+    temporary,
+    write_json,
+)
 
 __all__ = [
     "Artifact",
     "Origin",
     "finished",
+    "forget_work",
     "open_artifact",
     "sha256_of",
     "storage_errors",
@@ -103,24 +111,24 @@ def write(path: Path, origin: Origin, *, resumable: bool = False) -> Iterator[Pa
     stopped; the job itself must know which of its files are finished.
     """
     path = Path(path).resolve()
-    work = work_directory(path, origin) if resumable else path.parent / f".{path.name}.tmp-{os.getpid()}"
-    with storage_errors(path):
-        _sweep(path)
-        _refuse_foreign(path)
-        if not resumable:
-            shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True, exist_ok=True)
-    try:
+    work = work_directory(path, origin) if resumable else temporary(path)
+    with locked(path) as lock:
         with storage_errors(path):
-            yield work
-            _seal(work, origin)
-            swap_in(work, path)
-    except BaseException:
-        if not resumable:
-            shutil.rmtree(work, ignore_errors=True)
-        raise
-    if resumable:
-        _sweep_work(path)
+            _sweep(path)
+            _refuse_foreign(path)
+            work.mkdir(parents=True, exist_ok=True)
+        try:
+            with storage_errors(path):
+                yield work
+                _seal(work, origin)
+                lock.check()
+                swap_in(work, path)
+        except BaseException:
+            if not resumable:
+                remove(work)
+            raise
+        if resumable:
+            forget_work(path)
 
 
 def work_directory(path: Path, origin: Origin) -> Path:
@@ -135,7 +143,7 @@ def open_artifact(path: Path, kind: str | None = None, *, verify: bool = True) -
     recover(path.resolve())
     file = path / MANIFEST
     if not path.exists():
-        if _siblings(path.resolve(), "work"):
+        if siblings(path.resolve(), "work"):
             raise ArtifactError(f"{path}: is not finished; run the command that makes it again, it will go on.")
         raise ArtifactError(f"{path}: no such directory{_make(kind)}.")
     if not file.is_file():
@@ -213,23 +221,21 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what killed writers left behind (their process is gone)."""
+    """Remove what dead writers left behind; the lock says that no other one lives."""
     recover(path)
     if path.exists():
-        shutil.rmtree(path.parent / f".{path.name}.old", ignore_errors=True)
-    for stale in _siblings(path, "tmp"):
-        owner = stale.name.rpartition("-")[2]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-            shutil.rmtree(stale, ignore_errors=True)
+        remove(path.parent / f".{path.name}.old")
+    for stale in (*siblings(path, "tmp"), *siblings(path, "lock")):
+        remove(stale)
 
 
-def _sweep_work(path: Path) -> None:
-    for stale in _siblings(path, "work"):
-        shutil.rmtree(stale, ignore_errors=True)
-
-
-def _siblings(path: Path, purpose: str) -> list[Path]:
-    return list(path.parent.glob(f".{glob.escape(path.name)}.{purpose}-*"))
+def forget_work(path: Path) -> None:
+    """Remove the unfinished work of every resumable job for `path`, whatever its origin; a running one is not touched:
+    the lock is asked for first."""
+    path = Path(path).resolve()
+    with locked(path):
+        for stale in siblings(path, "work"):
+            remove(stale)
 
 
 _COMMANDS = {

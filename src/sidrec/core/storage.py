@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import hashlib
 import json
 import os
+import re
+import secrets
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +26,40 @@ _REFUSALS = {
     errno.EACCES: "no permission to write there; choose another --out",
     errno.EROFS: "the file system is read-only; choose another --out",
     errno.ENOTDIR: "a part of this path is a file, not a directory; choose another --out",
+    errno.ENAMETOOLONG: "the name is too long for this file system; choose a shorter one",
 }
+HOST = socket.gethostname()
+STARTED = datetime.now().astimezone().isoformat(timespec="seconds")
+"""When this process began, near enough to tell it from an earlier one with the same number."""
+
+
+@functools.cache
+def kernel() -> str:
+    """Which running system this is: containers on one machine share it, a machine's next start has another."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    except OSError:
+        return HOST
+
+
+def temporary(path: Path) -> Path:
+    """A hidden sibling that no other writer, on whatever machine, can have chosen."""
+    host = re.sub(r"[^A-Za-z0-9]+", "-", HOST)[:20]
+    return path.with_name(f".{path.name}.tmp-{host}-{os.getpid()}-{secrets.token_hex(4)}")
+
+
+def siblings(path: Path, purpose: str) -> list[Path]:
+    """The hidden siblings that writers of `path` use, of purpose `tmp`, `work` or `lock`; never another output's."""
+    ours = re.compile(re.escape(f".{path.name}.{purpose}-") + "[A-Za-z0-9-]+")
+    return sorted(file for file in path.parent.iterdir() if ours.fullmatch(file.name)) if path.parent.is_dir() else []
+
+
+def remove(path: Path) -> None:
+    """A file or a directory, where it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

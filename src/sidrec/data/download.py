@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sidrec.core.errors import InputError
+from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.core.storage import sha256_of, storage_errors
 
@@ -77,7 +78,7 @@ def _fetch(url: str, target: Path, wanted: str | None, retry: Retry, progress: P
     """Into `NAME.part`, which survives a stop; the name is given once size and hash are right."""
     part = target.with_name(target.name + ".part")
     failures, wait = 0, retry.first_wait
-    with storage_errors(target), progress.task(target.name) as task:
+    with locked(target), storage_errors(target), progress.task(target.name) as task:
         while True:
             before = part.stat().st_size if part.exists() else 0
             try:

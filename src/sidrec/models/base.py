@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,8 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import Artifact, Origin, open_artifact, write, write_json
+from sidrec.core.artifacts import Artifact, Origin, forget_work, open_artifact, write, write_json
 from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
 from sidrec.data.catalog import Catalog
@@ -31,7 +33,6 @@ from sidrec.models.model_files import (
     TRAINING_FILE,
     data_from,
     data_place,
-    forget_training,
     leads,
     training_directory,
 )
@@ -65,11 +66,12 @@ class Recommender(ABC):
     def fit(self, data: Dataset, *, out: Path | None = None, progress: Progress | None = None) -> Self:
         """Learn from the training part of `data`; with `out`, unfinished work is kept beside it and resumed."""
         workdir = None if out is None else training_directory(out, self.origin(data.fingerprint))
-        ids = self._fit(data, workdir, progress or SilentProgress())
-        self._stock = Stock(data.catalog, data.train_counts(), ids)
-        self.trained_on, self.data_place = data.fingerprint, data.place
-        if out is not None and leads():
-            self.save(out)
+        with locked(out) if out is not None and leads() else nullcontext():
+            ids = self._fit(data, workdir, progress or SilentProgress())
+            self._stock = Stock(data.catalog, data.train_counts(), ids)
+            self.trained_on, self.data_place = data.fingerprint, data.place
+            if out is not None and leads():
+                self.save(out)
         return self
 
     def recommend(
@@ -126,7 +128,7 @@ class Recommender(ABC):
             for name in RECORD_FILES:
                 if (workdir / name).is_file():
                     shutil.copyfile(workdir / name, directory / name)
-        forget_training(path)
+        forget_work(path)
         return path
 
     @classmethod

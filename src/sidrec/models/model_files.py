@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from sidrec.core.artifacts import Artifact, Origin, work_directory
@@ -27,12 +26,6 @@ def training_directory(out: Path, origin: Origin) -> Path:
     Its name carries the origin, so that a checkpoint is never taken up by other data, IDs or settings.
     """
     return work_directory(Path(out), origin)
-
-
-def forget_training(out: Path) -> None:
-    """Remove what cut-off trainings for the model at `out` have left, whatever their settings."""
-    for workdir in Path(out).parent.glob(f".{Path(out).name}.work-*"):
-        shutil.rmtree(workdir, ignore_errors=True)
 
 
 def data_place(artifact: Artifact) -> Path | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,9 +13,11 @@ from typing import Any, TypedDict, Unpack
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sidrec.core.artifacts import Origin, sha256_of, storage_errors, work_directory
+from sidrec.core.artifacts import Origin, forget_work, sha256_of, storage_errors, work_directory
 from sidrec.core.errors import InputError, StorageError
+from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.storage import remove, siblings, temporary
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import Exports
 from sidrec.models.ranking import Recommendations
@@ -79,7 +79,9 @@ def recommend_many(
     if _mark_of(output) == origin.fingerprint:
         progress.note(f"{output}: already there, skipped.")
         return _summary(output, start, skipped=True)
-    with storage_errors(output):
+    with locked(output) as lock, storage_errors(output):
+        if _mark_of(output) == origin.fingerprint:  # another writer finished it while we waited
+            return _summary(output, start, skipped=True)
         parts = _Parts(work_directory(output, origin))
         with progress.task(f"recommending with {model.key}", total=len(users)) as task:
             begin = parts.n_finished
@@ -91,6 +93,7 @@ def recommend_many(
                 parts.write(begin, _table(rows.user_ids, answer, titles=titles))
                 begin += len(rows.histories)
                 task.advance(len(rows.histories))
+        lock.check()
         parts.assemble(output, origin)
     return _summary(output, start)
 
@@ -153,20 +156,21 @@ class _Parts:
         files = list(self.files)
         schema = pq.read_schema(files[0]).with_metadata({MARK: json.dumps(mark, default=str).encode()})
         _write_whole(output, (pq.read_table(file) for file in files), schema)
-        for folder in self.folder.parent.glob(f".{glob.escape(output.name)}.work-*"):
-            shutil.rmtree(folder, ignore_errors=True)
+        forget_work(output)
 
 
 def _write_whole(file: Path, tables: Any, schema: pa.Schema) -> None:
-    """Complete and on the disk before it gets its name."""
-    temporary = file.with_name(f".{file.name}.tmp")
-    with temporary.open("wb") as sink:
+    """Complete and on the disk before it gets its name; the caller holds the lock, so others like it are left-overs."""
+    for stale in siblings(file, "tmp"):
+        remove(stale)
+    unfinished = temporary(file)
+    with unfinished.open("wb") as sink:
         with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
             for table in tables:
                 writer.write_table(table.replace_schema_metadata(schema.metadata))
         sink.flush()
         os.fsync(sink.fileno())
-    temporary.replace(file)
+    unfinished.replace(file)
 
 
 def _mark_of(output: Path) -> str | None:

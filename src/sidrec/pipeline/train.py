@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sidrec.core.artifacts import finished
+from sidrec.core.artifacts import finished, forget_work
 from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Dataset
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import HasSemanticIds
-from sidrec.models.model_files import forget_training, training_directory
+from sidrec.models.model_files import leads, training_directory
 from sidrec.models.registry import load_model
 from sidrec.pipeline.recipes import Recipe
 
@@ -48,8 +48,8 @@ def train(
     if finished(out, origin):
         progress.note(f"{out}: already trained with these settings on this data; nothing to do.")
         return Trained(load_model(out), skipped=True)
-    if unfinished == "restart":
-        forget_training(out)
+    if unfinished == "restart" and leads():
+        forget_work(out)
     if unfinished == "resume" and not training_directory(out, origin).exists():
         raise ArtifactError(f"{out}: no cut-off training with these settings on this data; run without --resume.")
     model.fit(dataset, out=out, progress=progress)

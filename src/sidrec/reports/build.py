@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.storage import storage_errors
 from sidrec.reports.blocks import Block, Charts, Facts, Heading, TableBlock, UserBlock, Words
@@ -114,7 +115,7 @@ def _repeats(section: SectionRuns, runs: Sequence[SectionRuns]) -> bool:
 
 
 def _write(out: Path, title: str, blocks: Sequence[Block]) -> None:
-    with storage_errors(out):
+    with locked(out), storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         (out / PAGE).write_text(render(title, blocks), encoding="utf-8")
         text = "\n".join([f"# {title}\n", *(block.markdown() for block in blocks)])

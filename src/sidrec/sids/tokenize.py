@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from sidrec.core.artifacts import Origin, finished, work_directory, write
+from sidrec.core.artifacts import Origin, finished, forget_work, work_directory, write
+from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
@@ -49,12 +50,13 @@ def tokenize(
     if out is not None and finished(Path(out), origin):
         progress.note(f"{out}: already there, nothing to do.")
         return TokenizedItems.load(Path(out))
-    workdir = None if out is None else work_directory(Path(out), origin) / "training"
-    result = _tokenized(embeddings, tokenizer, settings.collisions, progress, workdir)
     if out is None:
-        return result
-    _save(result, embeddings, Path(out), origin, titles)
-    return TokenizedItems.load(Path(out))
+        return _tokenized(embeddings, tokenizer, settings.collisions, progress, None)
+    with locked(Path(out)):
+        workdir = work_directory(Path(out), origin) / "training"
+        result = _tokenized(embeddings, tokenizer, settings.collisions, progress, workdir)
+        _save(result, embeddings, Path(out), origin, titles)
+        return TokenizedItems.load(Path(out))
 
 
 def encode_new(tokenized: TokenizedItems | Path, vectors: Floats, item_ids: list[str]) -> TokenizedItems:
@@ -104,10 +106,4 @@ def _save(
         result.write_files(directory)
         page = render(result, titles or embeddings.item_ids, siblings(out, origin))
         (directory / PAGE_FILE).write_text(page, encoding="utf-8")
-    _remove_checkpoints(work_directory(out, origin))
-
-
-def _remove_checkpoints(directory: Path) -> None:
-    import shutil
-
-    shutil.rmtree(directory, ignore_errors=True)
+    forget_work(out)

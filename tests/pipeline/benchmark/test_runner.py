@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import fcntl
 import shutil
 
 import pytest
 
+from reference.other_writer import other_writer
 from reference.small_plan import small_plan, small_shop
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import StorageError
@@ -125,11 +125,8 @@ def test_data_that_cannot_be_had_fails_its_cells_only(ran, copy, shop, tmp_path)
 
 
 def test_two_benchmarks_in_one_place_are_refused(tmp_path, shop):
-    (tmp_path / ".lock").touch()
-    with (tmp_path / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(StorageError, match="another benchmark is running there"):
-            benchmark(small_plan(shop), tmp_path)
+    with other_writer(tmp_path / "out"), pytest.raises(StorageError, match="out: is being written by process"):
+        benchmark(small_plan(shop), tmp_path / "out")
 
 
 @pytest.mark.slow

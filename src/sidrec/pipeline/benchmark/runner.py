@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sidrec.core.artifacts import storage_errors, write_json
-from sidrec.core.errors import StorageError
+from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.pipeline.benchmark.cells import Cell, Places, cells_of
 from sidrec.pipeline.benchmark.plan import Plan
@@ -146,13 +145,7 @@ def _runner(plan: Plan, places: Places, processes: int) -> Iterator[Run]:
 @contextmanager
 def _alone(out: Path) -> Iterator[None]:
     """Two benchmarks in one directory would train over each other."""
-    with storage_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-        with (out / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StorageError(
-                    f"{out}: another benchmark is running there; wait for it or choose another --out."
-                ) from None
-            yield
+    with locked(out):
+        with storage_errors(out):
+            out.mkdir(parents=True, exist_ok=True)
+        yield
