@@ -22,14 +22,14 @@ def test_users_have_their_history_list_truth_and_trace(bench, out):
         assert user.came_next == titles[cases.targets[place]]
         ranked = model.rank(Request(cases.histories.take(np.array([place])), 10)).items[0]
         assert user.listed == [titles[item] for item in ranked if item >= 0]
-        assert user.place == (user.listed.index(user.came_next) + 1 if user.came_next in user.listed else None)
+        assert user.rank == (user.listed.index(user.came_next) + 1 if user.came_next in user.listed else None)
         assert user.trace[0].startswith("Step 1 of 2")
 
 
 def test_hits_and_misses_are_both_shown(bench):
     row = next(row for section in bench.sections for row in section.rows if row.label == "llada-rec")
     ranks = row.test[0].ranks["rank"].to_numpy()
-    shown = {user.place is not None for user in user_examples(bench, 3).users}
+    shown = {user.rank is not None for user in user_examples(bench, 3).users}
     assert shown == {True, False} or (ranks >= 0).all() or (ranks < 0).all()
 
 

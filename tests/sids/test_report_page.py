@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reference.html_check import PageReader
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.sids.report_page import render, shared_pairs
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
@@ -24,6 +25,7 @@ def test_page_shows_figures_titles_and_fetches_nothing() -> None:
     assert "Semantic IDs of 60 items" in page
     assert "Drill &lt;" in page and "Drill <" not in page
     assert page.count("<svg") == 1
+    assert PageReader(page).tags.count("table") == 4
     for fetched in ("http://", "https://", "src=", "@import", "<script", "url("):
         assert fetched not in page.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("url(#", "")
 
@@ -32,8 +34,8 @@ def test_other_tokenizers_beside_it_are_compared(tmp_path: Path) -> None:
     tokenize(items(), settings("opq"), out=tmp_path / "opq")
     tokenize(items(), settings("rq-kmeans"), out=tmp_path / "rq")
     page = (tmp_path / "rq" / "report.html").read_text(encoding="utf-8")
-    assert "<td>opq</td>" in page and "<td>rq-kmeans</td>" in page
-    assert "<td>rq-kmeans</td>" not in (tmp_path / "opq" / "report.html").read_text(encoding="utf-8")
+    assert "<td><span>opq</span></td>" in page and "<td><span>rq-kmeans</span></td>" in page
+    assert "<span>rq-kmeans</span>" not in (tmp_path / "opq" / "report.html").read_text(encoding="utf-8")
 
 
 def test_pairs_share_exactly_the_wanted_codes() -> None:

@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sidrec.core.locks import locked
+from sidrec.core.pages import markdown
+from sidrec.core.pages.blocks import Block, Charts, Facts, Heading, Words
+from sidrec.core.pages.page import render_page
+from sidrec.core.pages.tables import Table
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.storage import storage_errors
-from sidrec.reports.blocks import Block, Charts, Facts, Heading, TableBlock, UserBlock, Words
 from sidrec.reports.claims import check_claim
 from sidrec.reports.examples import user_examples
 from sidrec.reports.health import health_table
 from sidrec.reports.overview import data_table, facts
-from sidrec.reports.page import render
 from sidrec.reports.published import published
 from sidrec.reports.runs import Benchmark, SectionRuns, read_benchmarks
 from sidrec.reports.section_charts import learning_chart, result_charts
 from sidrec.reports.section_tables import claim_table, figures_table, others_table
 from sidrec.reports.summary import SectionSummary, summarise
+from sidrec.reports.user_block import UserBlock
 
 PAGE, MARKDOWN = "index.html", "report.md"
 
@@ -62,7 +65,7 @@ def _overview(benchmarks: list[Benchmark]) -> list[Block]:
     for bench in benchmarks:
         blocks.append(Facts(tuple(facts(bench))))
         blocks += [Words(f"Missing: {problem}", "warning") for problem in bench.problems]
-    return [*blocks, Heading("Data", "data", 3), TableBlock(data_table(benchmarks))]
+    return [*blocks, Heading("Data", "data", 3), data_table(benchmarks)]
 
 
 def _section(summary: SectionSummary, *, several: bool) -> list[Block]:
@@ -73,13 +76,13 @@ def _section(summary: SectionSummary, *, several: bool) -> list[Block]:
     if section.question:
         blocks.append(Words(section.question, "question"))
     beside = published().beside(name, runs.published_dataset)
-    blocks.append(TableBlock(figures_table(summary, beside)))
+    blocks.append(figures_table(summary, beside))
     charts = tuple(result_charts(summary))
     if charts:
         blocks.append(Charts(charts, anchor))
     others = published().by_others(name, runs.published_dataset)
     if others:
-        blocks.append(TableBlock(others_table(f"{anchor}-others", others)))
+        blocks.append(others_table(f"{anchor}-others", others))
     blocks += _claim(runs, name)
     learning = learning_chart(summary)
     return [*blocks, Charts((learning,), f"{anchor}-learning")] if learning else blocks
@@ -93,12 +96,12 @@ def _claim(runs: SectionRuns, name: str) -> list[Block]:
     as_what = "with the committed recipes" if runs.section.training == "recipe" else f"at scale {runs.plan.scale}"
     here = f"Here, on {runs.dataset} {as_what}"
     words: list[Block] = [Words(f"The paper says: {claim.text}. {here}: {verdict.words}.", "verdict")]
-    return [*words, TableBlock(claim_table(f"{runs.name}-claim", verdict, runs.judge))] if verdict.findings else words
+    return [*words, claim_table(f"{runs.name}-claim", verdict, runs.judge)] if verdict.findings else words
 
 
 def _tokenizers(bench: Benchmark) -> list[Block]:
     table = health_table(bench)
-    return [] if table is None else [Heading("Health of the semantic IDs", "health"), TableBlock(table)]
+    return [] if table is None else [Heading("Health of the semantic IDs", "health"), table]
 
 
 def _users(bench: Benchmark, n_users: int) -> list[Block]:
@@ -117,12 +120,12 @@ def _repeats(section: SectionRuns, runs: Sequence[SectionRuns]) -> bool:
 def _write(out: Path, title: str, blocks: Sequence[Block]) -> None:
     with locked(out), storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-        (out / PAGE).write_text(render(title, blocks), encoding="utf-8")
-        text = "\n".join([f"# {title}\n", *(block.markdown() for block in blocks)])
+        (out / PAGE).write_text(render_page(title, blocks), encoding="utf-8")
+        text = "\n".join([f"# {markdown.text(title)}\n", *(block.markdown() for block in blocks)])
         (out / MARKDOWN).write_text(text, encoding="utf-8")
         for block in blocks:
-            if isinstance(block, TableBlock):
-                (out / f"{block.table.name}.csv").write_text(block.table.csv(), encoding="utf-8")
+            if isinstance(block, Table):
+                (out / f"{block.name}.csv").write_text(block.csv(), encoding="utf-8")
             if isinstance(block, Charts):
                 for name, picture in block.files().items():
                     (out / name).write_text(picture, encoding="utf-8")

@@ -49,8 +49,8 @@ def bar_chart(title: str, bars: Sequence[Bar], width: int = 460) -> str:
     for tick in ticks:
         parts.append(f'<line x1="{at(tick):.1f}" y1="{top}" x2="{at(tick):.1f}" y2="{height - 24}" stroke="{_GRID}"/>')
         parts.append(_text(at(tick), height - 8, _short(tick), "middle", _PALE))
-    for place, bar in enumerate(bars):
-        y = top + step * place + 4
+    for row, bar in enumerate(bars):
+        y = top + step * row + 4
         colour = COLOURS[0] if bar.emphasised else "#a9c3d6"
         parts.append(_text(left - 8, y + 13, bar.label, "end", _INK))
         parts.append(
@@ -76,35 +76,35 @@ def line_chart(title: str, lines: Sequence[Line], x_title: str, *, width: int = 
     ticks = nice_ticks(min(lows), max(highs), 5)
     x_span, y_span = max(xs[-1] - xs[0], 1e-9), max(ticks[-1] - ticks[0], 1e-9)
 
-    def place(x: float, y: float) -> tuple[float, float]:
+    def spot(x: float, y: float) -> tuple[float, float]:
         across = left + (width - left - right) * ((x - xs[0]) / x_span if len(xs) > 1 else 0.5)
         return across, height - bottom - (height - top - bottom) * (y - ticks[0]) / y_span
 
     parts = [_title(title)]
     for tick in ticks:
-        y = place(xs[0], tick)[1]
+        y = spot(xs[0], tick)[1]
         parts.append(f'<line x1="{left}" y1="{y:.1f}" x2="{width - right:.1f}" y2="{y:.1f}" stroke="{_GRID}"/>')
         parts.append(_text(left - 6, y + 4, _short(tick), "end", _PALE))
     for x in xs if len(xs) <= 12 else xs[:: math.ceil(len(xs) / 10)]:
-        parts.append(_text(place(x, ticks[0])[0], height - bottom + 17, _short(x), "middle", _PALE))
+        parts.append(_text(spot(x, ticks[0])[0], height - bottom + 17, _short(x), "middle", _PALE))
     parts.append(_text((left + width - right) / 2, height - 8, x_title, "middle", _PALE))
     for number, line in enumerate(lines):
         colour, y = COLOURS[number % len(COLOURS)], top + 6 + 16 * number
-        parts += _curve(line, colour, place)
+        parts += _curve(line, colour, spot)
         if legend:
             parts.append(f'<path d="M{width - right + 10:.1f} {y}h12" stroke="{colour}" stroke-width="2.5"/>')
             parts.append(_text(width - right + 27, y + 4, line.label, "start", _INK))
     return _svg(width, height, title, parts)
 
 
-def _curve(line: Line, colour: str, place: Callable[[float, float], tuple[float, float]]) -> list[str]:
+def _curve(line: Line, colour: str, spot: Callable[[float, float], tuple[float, float]]) -> list[str]:
     parts = []
-    upper = [place(point.x, point.high) for point in line.points if point.high is not None]
-    lower = [place(point.x, point.low) for point in line.points if point.low is not None]
+    upper = [spot(point.x, point.high) for point in line.points if point.high is not None]
+    lower = [spot(point.x, point.low) for point in line.points if point.low is not None]
     if len(upper) > 1:
         outline = upper + lower[::-1]
         parts.append(f'<polygon points="{_joined(outline)}" fill="{colour}" opacity="0.15"/>')
-    spots = [place(point.x, point.y) for point in line.points]
+    spots = [spot(point.x, point.y) for point in line.points]
     parts.append(f'<polyline points="{_joined(spots)}" fill="none" stroke="{colour}" stroke-width="2"/>')
     parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in spots]
     return parts
@@ -118,7 +118,7 @@ def nice_ticks(low: float, high: float, about: int) -> list[float]:
     size = 10 ** math.floor(math.log10(rough))
     step = size * next(factor for factor in (1, 2, 5, 10) if factor * size >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [round(place * step, 12) for place in range(first, last + 1)]
+    return [round(number * step, 12) for number in range(first, last + 1)]
 
 
 def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:

@@ -19,14 +19,18 @@ _LISTED = 10
 
 @dataclass(frozen=True)
 class UserExample:
-    """`place` is where the item that came next stands in the list, from 1; None where it is not in it."""
+    """`rank` is where the item that came next stands in the list, from 1; None where it is not in it."""
 
     user_id: str
     history: list[str]
     came_next: str
     listed: list[str]
-    place: int | None
+    rank: int | None
     trace: list[str]
+
+    @property
+    def standing(self) -> str:
+        return f"place {self.rank} of the list" if self.rank else "not in the list"
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ def user_examples(benchmark: Benchmark, n_users: int) -> Examples | None:
                 cases = data.cases("test")
                 chosen = cases.take(_chosen(row, len(cases), n_users))
                 seen = benchmark.plan.exclude_seen
-                users = [_example(model, data, chosen, place, exclude_seen=seen) for place in range(len(chosen))]
+                users = [_example(model, data, chosen, case, exclude_seen=seen) for case in range(len(chosen))]
                 return Examples(row.label, section.dataset, users)
     return None
 
@@ -61,20 +65,19 @@ def _chosen(row: RowRuns, n_cases: int, n_users: int) -> np.ndarray[tuple[int], 
     return np.sort(both[:n_users]).astype(np.int64)
 
 
-def _example(model: Recommender, data: Dataset, cases: Cases, place: int, *, exclude_seen: bool) -> UserExample:
+def _example(model: Recommender, data: Dataset, cases: Cases, row: int, *, exclude_seen: bool) -> UserExample:
     titles, ids = data.catalog.titles, data.catalog.item_ids.to_list()
-    history, target = cases.histories[place], int(cases.targets[place])
-    asked = Request(cases.histories.take(np.array([place])), _LISTED, exclude_seen=exclude_seen)
-    ranking = model.rank(asked)
+    history, target = cases.histories[row], int(cases.targets[row])
+    ranking = model.rank(Request(cases.histories.take(np.array([row])), _LISTED, exclude_seen=exclude_seen))
     items = [int(item) for item in ranking.items[0] if item >= 0]
     assert isinstance(model, Explains)
     generation = model.explain([ids[item] for item in history], _LISTED, exclude_seen=exclude_seen)
     stories = tell(generation.trace, titles, generation.constraint)
     return UserExample(
-        user_id=str(data.user_ids[int(cases.users[place])]),
+        user_id=str(data.user_ids[int(cases.users[row])]),
         history=[titles[item] for item in history],
         came_next=titles[target],
         listed=[titles[item] for item in items],
-        place=items.index(target) + 1 if target in items else None,
+        rank=items.index(target) + 1 if target in items else None,
         trace=draw(stories, Drawing(n_titles=2)),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sidrec.core.pages.tables import Entry, Table
 from sidrec.reports.runs import Benchmark
-from sidrec.reports.tables import Entry, Table
 from sidrec.sids.tokenized_items import REPORT_FILE
 
 _COLUMNS = (
@@ -30,15 +30,15 @@ _NOTE = (
 
 def health_table(benchmark: Benchmark) -> Table | None:
     """None where no model of the benchmark has semantic IDs of the shared kind."""
-    places = {record.sids: record.dataset for record in benchmark.records if record.sids}
+    directories = {record.sids: record.dataset for record in benchmark.records if record.sids}
     lines = []
-    for place, dataset in places.items():
-        file = benchmark.out / place / REPORT_FILE
+    for directory, dataset in directories.items():
+        file = benchmark.out / directory / REPORT_FILE
         if file.is_file():
             lines.append(_line(dataset, json.loads(file.read_text(encoding="utf-8"))))
     if not lines:
         return None
-    rows = tuple(tuple(Entry(text, number=place > 1) for place, text in enumerate(line)) for line in lines)
+    rows = tuple(tuple(Entry(text, number=column > 1) for column, text in enumerate(line)) for line in lines)
     return Table("tokenizer-health", _COLUMNS, rows, (_COLUMNS, *lines), _NOTE)
 
 

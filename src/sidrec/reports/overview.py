@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sidrec.core.pages.tables import Entry, Table
 from sidrec.reports.published import published
 from sidrec.reports.runs import Benchmark
-from sidrec.reports.tables import Entry, Table
 
 _SCALES = {
     "tiny": "shows that everything runs; its figures are no evidence for or against a method",
@@ -46,7 +46,7 @@ def data_table(benchmarks: list[Benchmark]) -> Table:
             False
         )
     rows = tuple(
-        tuple(Entry(text, mark="" if ours else "muted", number=place > 1) for place, text in enumerate(line))
+        tuple(Entry(text, mark="" if ours else "muted", number=column > 1) for column, text in enumerate(line))
         for line, ours in lines.items()
     )
     return Table("data", _COLUMNS, rows, (_COLUMNS, *lines))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sidrec.core.pages.tables import Entry, Mark, Table
 from sidrec.reports.claims import Verdict
 from sidrec.reports.published import PublishedTable
 from sidrec.reports.summary import Against, RowSummary, SectionSummary
-from sidrec.reports.tables import Entry, Mark, Table
 
 _NOT_MEASURED = "not measured"
 
@@ -79,10 +79,10 @@ def _figure(summary: SectionSummary, row: RowSummary, metric: str, beside: Publi
     theirs = None if beside is None else beside.rows.get(row.row.label, {}).get(metric)
     if theirs is not None:
         below.append(f"paper {theirs:.4f}")
-    return Entry(f"{found.value:.4f}", tuple(below), _place(summary, row, metric), number=True)
+    return Entry(f"{found.value:.4f}", tuple(below), _standing(summary, row, metric), number=True)
 
 
-def _place(summary: SectionSummary, row: RowSummary, metric: str) -> Mark:
+def _standing(summary: SectionSummary, row: RowSummary, metric: str) -> Mark:
     order = summary.ranked(metric)
     if len(order) < 2:
         return ""

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import html
 import io
-import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sidrec.core.artifacts import Origin, open_artifact
 from sidrec.core.errors import ArtifactError
+from sidrec.core.pages.blocks import Charts, Facts, Heading, Words
+from sidrec.core.pages.fill import fill
+from sidrec.core.pages.page import PageBlock, render_page
+from sidrec.core.pages.tables import Entry, Table
 from sidrec.sids.base import Codes
 from sidrec.sids.tokenized_items import REPORT_FILE, TokenizedItems
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1c2733; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; margin: .6rem 0; }
-td, th { padding: .25rem .8rem; border-bottom: 1px solid #d5dde5; }
-th { text-align: left; } td.id { white-space: nowrap; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-code { background: #eef2f6; padding: 0 .3em; } svg { max-width: 100%; height: auto; } p.note { color: #52606d; }
-"""
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 _COMPARED = (
     ("tokenizer", "tokenizer"),
     ("collision_rate_before", "collision rate before"),
@@ -35,31 +32,44 @@ _COMPARED = (
     ("neighbour_agreement", "neighbour agreement"),
     ("fit_seconds", "seconds to fit"),
 )
+_BARS = Words(
+    "Each bar is a code, the most used first. Perplexity is the number of codes it would take if all were used alike.",
+    "note",
+)
+
+
+@dataclass(frozen=True)
+class SharedCodes:
+    """Pairs of items that share codes: (codes shared, each code of the first and whether it is shared, titles)."""
+
+    pairs: list[tuple[int, list[tuple[int, bool]], str, str]]
+
+    def html(self) -> Markup:
+        return fill("shared_codes.html", "sidrec.sids", pairs=self.pairs)
 
 
 def render(tokenized: TokenizedItems, titles: Sequence[str], others: Sequence[dict[str, Any]] = ()) -> str:
     """The page; `titles` name the items, `others` are reports of other tokenizers on the same vectors."""
-    report = tokenized.report
-    sections = [
-        f"<h1>Semantic IDs of {report['items']:,} items</h1>",
-        f"<p>Tokenizer <code>{_text(report['tokenizer'])}</code>, {len(tokenized.ids.codebook_sizes)} codes per item "
-        f"({_text(' x '.join(str(size) for size in tokenized.ids.codebook_sizes))}), "
-        f"collisions: <code>{_text(report['collision_policy'])}</code>.</p>",
-        "<h2>Collisions</h2>",
+    report, ids = tokenized.report, tokenized.ids
+    facts = (
+        ("tokenizer", str(report["tokenizer"])),
+        ("codes per item", f"{len(ids.codebook_sizes)} ({' x '.join(str(size) for size in ids.codebook_sizes)})"),
+        ("collisions", str(report["collision_policy"])),
+    )
+    blocks: list[PageBlock] = [
+        Facts(facts),
+        Heading("Collisions", "collisions"),
         _collisions(report),
-        "<h2>Use of the codebooks</h2>",
+        Heading("Use of the codebooks", "codebooks"),
         _codebooks(report),
-        _histograms(tokenized.ids.codes, tokenized.ids.codebook_sizes),
-        "<p class='note'>Each bar is a code, the most used first. Perplexity is the number of codes it would take "
-        "if all were used alike.</p>",
-        "<h2>What the codes keep</h2>",
+        Charts((_histograms(ids.codes, ids.codebook_sizes),), "codebooks"),
+        _BARS,
+        Heading("What the codes keep", "quality"),
         _quality(report, others),
-        "<h2>Items that share codes</h2>",
-        _examples(tokenized.ids.codes, titles),
+        Heading("Items that share codes", "shared"),
+        _shared_codes(ids.codes, titles),
     ]
-    body = "\n".join(sections)
-    head = f"<meta charset='utf-8'><title>Semantic IDs</title><style>{_STYLE}</style>"
-    return f"<!doctype html>\n<html lang='en'>{head}\n{body}\n</html>\n"
+    return render_page(f"Semantic IDs of {report['items']:,} items", blocks)
 
 
 def siblings(out: Path, origin: Origin) -> list[dict[str, Any]]:
@@ -75,7 +85,7 @@ def siblings(out: Path, origin: Origin) -> list[dict[str, Any]]:
     return reports
 
 
-def _collisions(report: dict[str, Any]) -> str:
+def _collisions(report: dict[str, Any]) -> Table:
     rows = [
         ("items", report["items"]),
         ("different IDs", report["unique_ids"]),
@@ -86,10 +96,10 @@ def _collisions(report: dict[str, Any]) -> str:
         ("items with the same text (vector) as another", report["identical_vectors"]),
         ("items without text", report["items_without_text"]),
     ]
-    return _table(("", ""), rows)
+    return _table("collisions", ("", ""), rows)
 
 
-def _codebooks(report: dict[str, Any]) -> str:
+def _codebooks(report: dict[str, Any]) -> Table:
     rows = zip(
         range(1, len(report["codebook_sizes"]) + 1),
         report["codebook_sizes"],
@@ -97,31 +107,28 @@ def _codebooks(report: dict[str, Any]) -> str:
         report["perplexity_per_codebook"],
         strict=True,
     )
-    return _table(("codebook", "codes", "used", "perplexity"), rows)
+    return _table("codebooks", ("codebook", "codes", "used", "perplexity"), rows)
 
 
-def _quality(report: dict[str, Any], others: Sequence[dict[str, Any]]) -> str:
+def _quality(report: dict[str, Any], others: Sequence[dict[str, Any]]) -> Table:
     rows = [[each.get(key, "") for key, _ in _COMPARED] for each in (report, *others)]
     note = (
-        "<p class='note'>Reconstruction error: squared error of the nearest codes as a share of the variance, in the "
-        "space the tokenizer works in (PCA and whitening as set) and in the item vectors themselves. Neighbour "
-        "agreement: share of an item's 10 nearest items by vector that are among the 10 with most codes in common "
+        "Reconstruction error: squared error of the nearest codes as a share of the variance, in the space the "
+        "tokenizer works in (PCA and whitening as set) and in the item vectors themselves. Neighbour agreement: share "
+        "of an item's 10 nearest items by vector that are among the 10 with most codes in common "
         f"(by chance {report['neighbour_agreement_by_chance']:.4f}). "
-        "Other tokenizers appear where their IDs stand in the same folder and come from the same vectors.</p>"
+        "Other tokenizers appear where their IDs stand in the same folder and come from the same vectors."
     )
-    return _table([name for _, name in _COMPARED], rows) + note
+    return _table("quality", [name for _, name in _COMPARED], rows, note)
 
 
-def _examples(codes: Codes, titles: Sequence[str]) -> str:
-    rows = []
+def _shared_codes(codes: Codes, titles: Sequence[str]) -> PageBlock:
+    pairs = []
     for wanted in range(1, min(codes.shape[1], 4)):
         for item, other in shared_pairs(codes, wanted):
-            pair = zip(codes[item], codes[other], strict=True)
-            shown = " ".join(f"<b>{mine}</b>" if mine == its else str(mine) for mine, its in pair)
-            cells = f"<td class='id'>{shown}</td><td>{_text(titles[item])}</td><td>{_text(titles[other])}</td>"
-            rows.append(f"<tr><td class='number'>{wanted}</td>{cells}</tr>")
-    head = "<tr><th>codes shared</th><th>ID</th><th>item</th><th>shares them with</th></tr>"
-    return f"<table>{head}{''.join(rows)}</table>" if rows else "<p>No two items share a code.</p>"
+            shown = [(int(mine), bool(mine == its)) for mine, its in zip(codes[item], codes[other], strict=True)]
+            pairs.append((wanted, shown, titles[item], titles[other]))
+    return SharedCodes(pairs) if pairs else Words("No two items share a code.")
 
 
 def shared_pairs(codes: Codes, wanted: int, n_pairs: int = 4, n_tries: int = 200) -> list[tuple[int, int]]:
@@ -166,22 +173,11 @@ def _inline(svg: str) -> str:
     return re.sub(r'\s(xmlns:[a-z]+|version)="[^"]*"', "", svg).replace("xlink:href", "href")
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = ["<tr>" + "".join(f"<th>{_text(name)}</th>" for name in head) + "</tr>"] if any(head) else []
-    for row in rows:
-        cells = (
-            f"<td class='number'>{_number(value)}</td>"
-            if isinstance(value, int | float)
-            else f"<td>{_text(value)}</td>"
-            for value in row
-        )
-        lines.append("<tr>" + "".join(cells) + "</tr>")
-    return f"<table>{''.join(lines)}</table>"
+def _table(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> Table:
+    return Table(name, tuple(columns), tuple(tuple(_entry(value) for value in row) for row in rows), note=note)
 
 
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
-
-
-def _text(value: object) -> str:
-    return html.escape(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+def _entry(value: object) -> Entry:
+    if isinstance(value, int | float):
+        return Entry(f"{value:,}" if isinstance(value, int) else f"{value:.4g}", number=True)
+    return Entry(str(value))
