@@ -13,7 +13,7 @@ from sidrec.embeddings import embed, raw_vectors
 from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog, embed_new
 from sidrec.embeddings.given_vectors import GivenVectors
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
-from sidrec.embeddings.shards import Shards
+from sidrec.embeddings.raw_vectors import Blocks
 
 TEXTS = ["aab", "c", None, "bbb", "c", "abc"]
 COUNTS = [[2, 1, 0], [0, 0, 1], None, [0, 3, 0], [0, 0, 1], [1, 1, 1]]
@@ -34,7 +34,7 @@ def letters(monkeypatch):
     """The countable encoder in place of any other, two texts to a block."""
     encoders = [LettersEncoder()]
     monkeypatch.setattr(embed, "find_encoder", lambda name, options: encoders[-1])
-    monkeypatch.setattr(raw_vectors, "Shards", lambda n_rows, directory=None: Shards(n_rows, directory, size=2))
+    monkeypatch.setattr(raw_vectors, "Blocks", lambda n_rows, directory=None: Blocks(n_rows, directory, size=2))
     return encoders
 
 

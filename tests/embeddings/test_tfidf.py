@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reference.tfidf_by_hand import tfidf_by_hand
-from sidrec.core.errors import InputError
+from sidrec.core.errors import ArtifactError, InputError
 from sidrec.embeddings.base import EncoderState
 from sidrec.embeddings.tfidf import TfidfEncoder, words
 
@@ -51,3 +51,11 @@ def test_nothing_to_learn_from_is_an_error_in_words():
         TfidfEncoder().fit(["!!!", "..."])
     with pytest.raises(InputError, match="fit it on the catalogue's texts first"):
         TfidfEncoder().encode(["red"])
+
+
+@pytest.mark.parametrize("words", [["oak"], ["oak", "oak", "table"], ["oak", "table", "a", "b"]])
+def test_words_and_numbers_that_do_not_fit_are_refused(words):
+    encoder = TfidfEncoder()
+    encoder.fit(["oak table", "oak chair"])
+    with pytest.raises(ArtifactError, match="do not fit together"):
+        TfidfEncoder().restore(EncoderState(words, encoder.state().arrays))

@@ -19,12 +19,11 @@ from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.schema import ITEM_ID
-from sidrec.embeddings.assemble import assemble
 from sidrec.embeddings.base import Encoder
 from sidrec.embeddings.embedding_space import EmbeddingSpace
 from sidrec.embeddings.encoders import GIVEN, find_encoder, identity_of
 from sidrec.embeddings.given_vectors import GivenVectors, read_vectors
-from sidrec.embeddings.item_embeddings import ItemEmbeddings
+from sidrec.embeddings.item_embeddings import VECTORS_FILE, ItemEmbeddings
 from sidrec.embeddings.item_text import item_texts, text_fields
 from sidrec.embeddings.projection import Projection, fit_projection
 from sidrec.embeddings.raw_vectors import RawVectors, raw_from_array, raw_from_texts
@@ -93,7 +92,7 @@ class _Job:
         projection = self._projection(raw, progress)
         return ItemEmbeddings(
             item_ids=self.item_ids,
-            vectors=assemble(raw, projection, self.settings.missing, work),
+            vectors=raw.by_item(projection, self.settings.missing, None if work is None else work / VECTORS_FILE),
             missing_text=raw.row_of < 0,
             source=self.source,
             projection=projection,
@@ -117,7 +116,7 @@ class _Job:
     def _projection(self, raw: RawVectors, progress: Progress) -> Projection | None:
         if self.settings.pca is None:
             return None
-        projection = fit_projection(raw.blocks, self.settings.pca, self.settings.whiten)
+        projection = fit_projection(raw.weighted, self.settings.pca, self.settings.whiten)
         kept = len(projection.scale)
         if kept < self.settings.pca:
             progress.note(f"pca keeps {kept} axes instead of {self.settings.pca}: the vectors have no more directions")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidrec.core.artifacts import write_json
-from sidrec.core.errors import ArtifactError
+from sidrec.core.checked_files import damaged, read_json, read_tensors
 from sidrec.embeddings.base import EncoderState
 from sidrec.embeddings.projection import Projection
 
@@ -51,16 +50,30 @@ class EmbeddingSpace:
     @classmethod
     def read_files(cls, directory: Path) -> EmbeddingSpace:
         """What `write_files` wrote; the artefact around it has verified the files."""
-        from safetensors.numpy import load_file
-
-        try:
-            facts = json.loads((Path(directory) / WORDS_FILE).read_text(encoding="utf-8"))
-            numbers = load_file(Path(directory) / NUMBERS_FILE)
-        except FileNotFoundError as error:
-            raise ArtifactError(f"{error.filename}: missing; make the embeddings again with `sidrec embed`.") from None
-        parts = [numbers.get(f"projection.{name}") for name in _PROJECTION]
-        projection = None if any(part is None for part in parts) else Projection(*parts)  # type: ignore[arg-type]
+        file = Path(directory) / NUMBERS_FILE
+        facts, numbers = read_json(Path(directory) / WORDS_FILE, _Facts), read_tensors(file)
+        for name, array in numbers.items():
+            if array.dtype != np.float32 or array.ndim != (2 if name.endswith("components") else 1):
+                raise damaged(file, f"{name} has the wrong kind or shape ({array.dtype} {array.shape})")
+        if "missing_vector" not in numbers:
+            raise damaged(file, "has no missing_vector")
         learned = {name.removeprefix("encoder."): array for name, array in numbers.items() if name[:8] == "encoder."}
-        words = facts["encoder_words"]
-        state = None if words is None else EncoderState(words, learned)
-        return cls(facts["settings"], numbers["missing_vector"], projection, state)
+        state = None if facts.encoder_words is None else EncoderState(facts.encoder_words, learned)
+        return cls(facts.settings, numbers["missing_vector"], _projection(numbers, file), state)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    settings: dict[str, Any]
+    encoder_words: list[str] | None
+
+
+def _projection(numbers: Mapping[str, NDArray[np.float32]], file: Path) -> Projection | None:
+    parts = [numbers[f"projection.{name}"] for name in _PROJECTION if f"projection.{name}" in numbers]
+    if not parts:
+        return None
+    if len(parts) == len(_PROJECTION):
+        mean, components, scale = parts
+        if components.shape == (len(scale), len(mean)) and len(scale) == len(numbers["missing_vector"]):
+            return Projection(mean, components, scale)
+    raise damaged(file, "holds a projection whose parts do not fit together")

@@ -12,13 +12,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.artifacts import Artifact, Origin, open_artifact, write
+from sidrec.core.checked_files import damaged
+from sidrec.core.checked_tables import read_table
 from sidrec.data.schema import ITEM_ID
 from sidrec.embeddings.base import EncoderState
 from sidrec.embeddings.embedding_space import EmbeddingSpace
 from sidrec.embeddings.projection import Projection
-from sidrec.embeddings.vector_file import open_vectors, save_vectors
+from sidrec.embeddings.vector_file import open_vectors
 
-VECTORS_FILE = "vectors.safetensors"
+VECTORS_FILE = "vectors.npy"
+VECTORS_FILE_0_1 = "vectors.safetensors"
 ITEMS_FILE = "items.parquet"
 
 
@@ -58,7 +61,7 @@ class ItemEmbeddings:
         """Write as an artefact of kind "embeddings"."""
         origin = Origin("embeddings", self.settings, made_from={"content": self.fingerprint})
         with write(Path(path), origin) as directory:
-            save_vectors(directory / VECTORS_FILE, self.vectors)
+            np.save(directory / VECTORS_FILE, self.vectors)
             self.write_facts(directory)
         return Path(path)
 
@@ -75,11 +78,16 @@ class ItemEmbeddings:
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> ItemEmbeddings:
         """The vectors stay on disk until they are touched."""
-        items = pl.read_parquet(artifact.file(ITEMS_FILE))
+        file = artifact.file(ITEMS_FILE)
+        items = read_table(file, {ITEM_ID: "id", "missing_text": "flag", "source": "text"})
+        old = VECTORS_FILE_0_1 in artifact.manifest["files"]
+        vectors = open_vectors(artifact.file(VECTORS_FILE_0_1 if old else VECTORS_FILE))
         space = EmbeddingSpace.read_files(artifact.path)
+        if len(vectors) != items.height or vectors.shape[1] != space.width:
+            raise damaged(file, f"{items.height} items and a space of {space.width} for vectors {vectors.shape}")
         return cls(
             item_ids=items[ITEM_ID].to_list(),
-            vectors=open_vectors(artifact.file(VECTORS_FILE)),
+            vectors=vectors,
             missing_text=items["missing_text"].to_numpy().astype(bool),
             source=str(items["source"][0]) if items.height else "given",
             projection=space.projection,

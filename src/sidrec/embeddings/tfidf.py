@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sidrec.core.errors import InputError
+from sidrec.core.errors import ArtifactError, InputError
 from sidrec.embeddings.base import Encoder, EncoderState
 
 WIDTH = 256
@@ -76,6 +76,9 @@ class TfidfEncoder(Encoder):
         return EncoderState(self._vectorizer.get_feature_names_out().tolist(), arrays)
 
     def restore(self, state: EncoderState) -> None:
+        widths = {name: array.shape[-1:] for name, array in state.arrays.items()}
+        if widths != dict.fromkeys(("idf", "components"), (len(set(state.words)),)):
+            raise ArtifactError("the words and numbers of the tfidf encoder do not fit together; embed again.")
         self._vectorizer = _new_vectorizer(state.words)
         self._vectorizer.idf_ = state.arrays["idf"]
         self._components = state.arrays["components"]

@@ -1,43 +1,45 @@
-"""One float32 matrix in one safetensors file, written and read through a memory map: a million rows cost no memory."""
+"""One float32 matrix in one .npy file, written and read through a memory map: a million rows cost no memory."""
 
 from __future__ import annotations
 
-import json
-import struct
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from sidrec.core.errors import ArtifactError
-
-NAME = "vectors"
+from sidrec.core.checked_files import damaged, read_tensors, reason
 
 
-def create_vectors(path: Path, n_rows: int, width: int) -> np.memmap[tuple[int, int], np.dtype[np.float32]]:
+def create_vectors(file: Path, n_rows: int, width: int) -> NDArray[np.float32]:
     """A new file to be filled row by row; `flush()` when done."""
-    tensor = {"dtype": "F32", "shape": [n_rows, width], "data_offsets": [0, n_rows * width * 4]}
-    header = json.dumps({NAME: tensor}).encode()
-    header += b" " * (-len(header) % 8)  # the format wants aligned data
-    with Path(path).open("wb") as file:
-        file.write(struct.pack("<Q", len(header)) + header)
-        file.truncate(8 + len(header) + n_rows * width * 4)
-    return np.memmap(path, np.float32, "r+", offset=8 + len(header), shape=(n_rows, width))
+    vectors = open_memmap(file, "w+", np.float32, (n_rows, width))
+    # a disk that is full says so here; in the middle of a memory map it would end the process (macOS has no such call)
+    with file.open("rb+") as opened, suppress(AttributeError):
+        os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
+    return vectors
 
 
-def save_vectors(path: Path, vectors: NDArray[np.float32]) -> None:
-    file = create_vectors(path, *vectors.shape)
-    file[:] = vectors
-    file.flush()
-
-
-def open_vectors(path: Path) -> NDArray[np.float32]:
+def open_vectors(file: Path) -> NDArray[np.float32]:
     """The matrix, read from disk as it is touched; writing to it changes memory only, never the file."""
+    vectors = _read_safetensors(file) if file.suffix == ".safetensors" else _map(file)
+    if vectors.dtype != np.float32 or vectors.ndim != 2 or not vectors.shape[1]:
+        raise damaged(file, "holds no table of float32 numbers")
+    return vectors
+
+
+def _map(file: Path) -> NDArray[np.float32]:
     try:
-        with Path(path).open("rb") as file:
-            (length,) = struct.unpack("<Q", file.read(8))
-            tensor = json.loads(file.read(length))[NAME]
-        n_rows, width = tensor["shape"]
-        return np.asarray(np.memmap(path, np.float32, "c", offset=8 + length, shape=(n_rows, width)))
-    except (struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError):
-        raise ArtifactError(f"{path}: is not a file of item vectors; make the embeddings again.") from None
+        return np.asarray(open_memmap(file, "c"))
+    except Exception as error:  # a parser that is lied to may raise anything
+        raise damaged(file, f"is not a readable .npy file ({reason(error)})") from None
+
+
+def _read_safetensors(file: Path) -> NDArray[np.float32]:
+    """What version 0.1 wrote."""
+    tensors = read_tensors(file)
+    if "vectors" not in tensors:
+        raise damaged(file, "has no tensor called vectors")
+    return tensors["vectors"]

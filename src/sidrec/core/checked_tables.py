@@ -1,0 +1,97 @@
+"""Tables of an artefact, read with suspicion: rows, memory and column kinds are known before anything is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from sidrec.core.checked_files import damaged, reason
+from sidrec.core.errors import ArtifactError
+from sidrec.core.memory import too_large
+
+ColumnKind = Literal["id", "text", "count", "whole", "number", "flag"]
+"""id: strings, each once; count: whole numbers from 0; none of them may be missing."""
+_WORDS: dict[ColumnKind, str] = {
+    "id": "strings",
+    "text": "strings",
+    "count": "whole numbers",
+    "whole": "whole numbers",
+    "number": "numbers",
+    "flag": "yes or no",
+}
+_MAX_ROWS = (1 << 31) - 1
+_CELL_BYTES = 8
+
+
+def read_table(file: Path, columns: Mapping[str, ColumnKind]) -> pl.DataFrame:
+    """A parquet file that has these columns (and perhaps others)."""
+    frame = _read(file)
+    for name, kind in columns.items():
+        if name not in frame.columns:
+            raise damaged(file, f"has no column {name}")
+        _check(frame[name], kind, file)
+    return frame
+
+
+def _read(file: Path) -> pl.DataFrame:
+    """Through Arrow, which tells sizes before it reads and answers damage with errors."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file) as found:
+            _refuse_large(file, found.metadata)
+            table = found.read().replace_schema_metadata()
+            # polars believes its neighbours: names and strings must be UTF-8, offsets in range
+            _spell_names(list(table.schema))
+            table.validate(full=True)
+            frame = pl.from_arrow(table)
+    except ArtifactError:
+        raise
+    except Exception as error:  # a parser that is lied to may raise anything
+        raise damaged(file, f"is not a readable parquet file ({reason(error)})") from None
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _spell_names(fields: list[Any]) -> None:
+    """Every name, also of what lists and structs hold; one that is no UTF-8 raises."""
+    for field in fields:
+        _ = field.name, [word.decode() for pair in (field.metadata or {}).items() for word in pair]
+        _spell_names([field.type.field(inner) for inner in range(field.type.num_fields)])
+
+
+def _refuse_large(file: Path, facts: Any) -> None:
+    unpacked = sum(facts.row_group(group).total_byte_size for group in range(facts.num_row_groups))
+    cells = facts.num_rows * max(facts.num_columns, 1) * _CELL_BYTES
+    if facts.num_rows > _MAX_ROWS or facts.num_rows < 0:
+        raise damaged(file, f"claims to have {facts.num_rows:,} rows")
+    why = too_large(max(unpacked, cells))
+    if why is not None:
+        raise ArtifactError(f"{file}: {why}.")
+
+
+def _check(column: pl.Series, kind: ColumnKind, file: Path) -> None:
+    if not _fits(column.dtype, kind):
+        raise damaged(file, f"column {column.name} holds {column.dtype} instead of {_WORDS[kind]}")
+    if column.null_count():
+        raise damaged(file, f"column {column.name} has {column.null_count():,} empty cells")
+    if kind in ("count", "whole") and len(column) and column.cast(pl.Int64, strict=False).null_count():
+        raise damaged(file, f"column {column.name} has numbers beyond 64 bits")
+    if kind == "count" and len(column) and (column < 0).any():
+        raise damaged(file, f"column {column.name} has numbers below zero")
+    if kind == "number" and column.dtype.is_float() and not column.is_finite().all():
+        raise damaged(file, f"column {column.name} has numbers that are not finite")
+    if kind == "id" and column.n_unique() != len(column):
+        again = column.filter(column.is_duplicated())[0]
+        raise damaged(file, f"column {column.name} has {again!r} more than once")
+
+
+def _fits(dtype: pl.DataType, kind: ColumnKind) -> bool:
+    if kind in ("id", "text"):
+        return dtype == pl.String
+    if kind == "flag":
+        return dtype == pl.Boolean
+    return dtype.is_integer() if kind in ("count", "whole") else dtype.is_numeric()
