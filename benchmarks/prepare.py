@@ -73,7 +73,7 @@ def prepare_with_pandas(source: Path, out: Path) -> dict[str, float]:
 
 def prepare_with_sidrec(source: Path, out: Path) -> dict[str, float]:
     """The command itself, in this process so that its memory is this process's."""
-    from sidrec.data.preparation import PrepareSettings
+    from sidrec.data.build_dataset import PrepareSettings
     from sidrec.data.prepare import find_source, prepare
 
     start = time.perf_counter()

@@ -141,11 +141,11 @@ def _dataset(model: Recommender | Where, data: Dataset | Where | None) -> Datase
         return Dataset.load(Path(data))
     if not isinstance(model, Recommender):
         return Dataset.load(judging.training_data(Path(model)))
-    if model.data_place is None:
+    if model.data_path is None:
         raise InputError(
             f"this {model.key} was trained on data in memory; give the data as well: evaluate(model, data)."
         )
-    return Dataset.load(model.data_place)
+    return Dataset.load(model.data_path)
 
 
 def _catalog(items: Dataset | Catalog | Where) -> Catalog:

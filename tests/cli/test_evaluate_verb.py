@@ -50,7 +50,7 @@ def test_a_model_knows_its_data(run, folder, tmp_path):
     given, found = run("evaluate", "model", "--data", "data", "--json"), run("evaluate", "model", "--json")
     assert (found[0], json.loads(found[1])["ndcg@10"]) == (0, json.loads(given[1])["ndcg@10"])
     moved = shutil.copytree(folder, tmp_path / "moved")  # both together
-    assert Popularity.load(moved / "model").data_place == moved / "data"
+    assert Popularity.load(moved / "model").data_path == moved / "data"
     shutil.rmtree(moved / "data")
     code, _, errors = run("evaluate", str(moved / "model"))
     assert (code, "which is not there; give --data DIR." in " ".join(errors.split())) == (2, True)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sidrec.core.errors import ArtifactError, InputError
+from sidrec.core.errors import ArtifactError
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
@@ -54,9 +54,3 @@ def test_a_fingerprint_is_the_content() -> None:
     )
     for change in changes:
         assert replace(DATA, **change).with_content_fingerprint().fingerprint != DATA.fingerprint  # type: ignore[arg-type]
-
-
-def test_ids_that_must_exist() -> None:
-    assert DATA.item_index(["c", "a"]).tolist() == [2, 0]
-    with pytest.raises(InputError, match="'zz' is not in the catalogue of 3 items"):
-        DATA.item_index(["zz"])

@@ -24,7 +24,7 @@ def test_rows_behave_like_lists(rows: list[list[int]], width: int) -> None:
     assert lists(histories.last(width)) == [row[-width:] for row in rows]
     assert histories.padded(width).tolist() == [[-1] * (width - len(row[-width:])) + row[-width:] for row in rows]
     picked = np.arange(len(rows))[::-2]
-    assert lists(histories.take(picked)) == [rows[place] for place in picked]
+    assert lists(histories.take(picked)) == [rows[row] for row in picked]
 
 
 def test_slices_are_absolute_and_may_be_empty() -> None:

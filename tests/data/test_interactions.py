@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place
 from sidrec.data.interactions import IdCodes, collect
+from sidrec.data.source import Batch, FilePosition
 
 
 def batch(users: list[str], times: list[object], first_row: int) -> Batch:
     frame = pl.DataFrame({"user_id": users, "item_id": users, "timestamp": times}, strict=False)
-    return Batch(frame, Place("f.csv", first_row))
+    return Batch(frame, FilePosition("f.csv", first_row))
 
 
 @settings(max_examples=40, deadline=None)

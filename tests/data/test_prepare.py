@@ -18,8 +18,8 @@ import pytest
 import sidrec
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import InputError, SettingsError, SidrecError, StorageError
+from sidrec.data.build_dataset import PrepareSettings
 from sidrec.data.dataset import Dataset
-from sidrec.data.preparation import PrepareSettings
 from sidrec.data.prepare import Prepared, find_source, prepare
 
 GOOD = "user_id,item_id,timestamp,rating\nu,007,1,5\nu,b,2,4\nu,c,3,3\n"

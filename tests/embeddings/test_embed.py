@@ -97,7 +97,9 @@ def test_pca_counts_items_and_is_saved(letters, tmp_path):
     raw = np.array([row for row in COUNTS if row], dtype=np.float32)
     np.testing.assert_allclose(found.vectors[~found.missing_text], principal_axes(raw, 2, whiten=True), atol=1e-5)
     np.testing.assert_allclose(found.vectors[2], [0, 0], atol=1e-6)  # the mean item is the origin
-    np.testing.assert_allclose(ItemEmbeddings.load(tmp_path / "emb").project(raw), found.vectors[[0, 1, 3, 4, 5]])
+    np.testing.assert_allclose(
+        ItemEmbeddings.load(tmp_path / "emb").projection.apply(raw), found.vectors[[0, 1, 3, 4, 5]]
+    )
 
 
 def test_fewer_directions_than_asked_are_said(letters):

@@ -33,7 +33,7 @@ def prepare(
     """Turn interactions and items into a dataset.      Example: sidrec data prepare reviews/ --out runs/data"""
     from sidrec.cli import console
     from sidrec.core.settings import parse_assignments
-    from sidrec.data.preparation import PrepareSettings
+    from sidrec.data.build_dataset import PrepareSettings
     from sidrec.data.prepare import find_source
     from sidrec.data.prepare import prepare as run
     from sidrec.data.readers.columns import parse_columns

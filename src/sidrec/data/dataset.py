@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.artifacts import Artifact, Origin, open_artifact, write, write_json
-from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
 from sidrec.data.histories import Histories
 from sidrec.data.schema import CATALOG_FILE, EVENTS_FILE, STATISTICS_FILE, USERS_FILE
@@ -47,7 +46,7 @@ class Dataset:
     validation_ends: NDArray[np.int64]
     timestamps: NDArray[np.int64] | None = None
     fingerprint: str = ""
-    place: Path | None = None
+    path: Path | None = None
     """The directory it was loaded from."""
 
     @property
@@ -132,13 +131,5 @@ class Dataset:
             validation_ends=users["validation_end"].to_numpy().astype(np.int64),
             timestamps=stamps,
             fingerprint=artifact.fingerprint,
-            place=artifact.path,
+            path=artifact.path,
         )
-
-    def item_index(self, item_ids: list[str]) -> NDArray[np.int32]:
-        """Indices of ids that must all exist."""
-        items = self.catalog.index_of(item_ids)
-        if (items < 0).any():
-            unknown = item_ids[int(np.flatnonzero(items < 0)[0])]
-            raise InputError(f"item {unknown!r} is not in the catalogue of {self.n_items} items.")
-        return items

@@ -11,10 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place
+from sidrec.data.column_values import Clock, id_strings, ratings, timestamps
 from sidrec.data.read_ahead import read_ahead
 from sidrec.data.schema import ITEM_ID, RATING, TIMESTAMP, USER_ID
-from sidrec.data.values import Clock, id_strings, ratings, timestamps
+from sidrec.data.source import Batch, FilePosition
 
 _MICRO = 1_000_000
 
@@ -29,7 +29,7 @@ class Interactions:
     ratings: NDArray[np.float32] | None
     user_ids: pl.Series
     item_ids: pl.Series
-    places: tuple[tuple[int, Place], ...] = ()
+    positions: tuple[tuple[int, FilePosition], ...] = ()
     """Where each batch began, while the rows still stand in file order."""
 
     def __len__(self) -> int:
@@ -43,13 +43,13 @@ class Interactions:
             items=self.items[rows],
             timestamps=None if self.timestamps is None else self.timestamps[rows],
             ratings=None if self.ratings is None else self.ratings[rows],
-            places=(),
+            positions=(),
         )
 
     def where(self, row: int) -> str:
         """File and row of a row in file order."""
-        start, place = max((entry for entry in self.places if entry[0] <= row), key=lambda entry: entry[0])
-        return place.at(row - start)
+        start, position = max((entry for entry in self.positions if entry[0] <= row), key=lambda entry: entry[0])
+        return position.at(row - start)
 
 
 class IdCodes:
@@ -69,7 +69,7 @@ class IdCodes:
         return _int32(pl.DataFrame({"id": ids}).select(self.code("id"))["id"])
 
     def ids(self) -> pl.Series:
-        """Every id seen, at the place of its code."""
+        """Every id seen, at the index of its code."""
         return self._categories.to_series().cast(pl.String)
 
 
@@ -84,10 +84,10 @@ class _Column:
     clock: Clock | None = None
     parts: list[NDArray[Any]] = field(default_factory=list)
 
-    def add(self, column: pl.Series, place: Place) -> None:
-        clock, values = timestamps(column, place)
+    def add(self, column: pl.Series, position: FilePosition) -> None:
+        clock, values = timestamps(column, position)
         if self.clock is not None and (clock == "date") != (self.clock == "date"):
-            raise place.problem(0, TIMESTAMP, "dates and numbers are mixed; write all times in one way.")
+            raise position.problem(0, TIMESTAMP, "dates and numbers are mixed; write all times in one way.")
         self.clock = "fraction" if "fraction" in (clock, self.clock) else clock
         self.parts.append(values)
 
@@ -105,22 +105,22 @@ def collect(batches: Iterator[Batch], source: str) -> Interactions:
     users: list[NDArray[np.int32]] = []
     items: list[NDArray[np.int32]] = []
     rated: list[NDArray[np.float32]] = []
-    places: list[tuple[int, Place]] = []
+    positions: list[tuple[int, FilePosition]] = []
     rows = 0
     for batch in read_ahead(batches):
-        frame, place = batch.frame, batch.place
-        places.append((rows, place))
+        frame, position = batch.frame, batch.position
+        positions.append((rows, position))
         rows += frame.height
         # one select, so that both columns are coded at the same time
-        coded = pl.DataFrame([id_strings(frame[USER_ID], place), id_strings(frame[ITEM_ID], place)]).select(
+        coded = pl.DataFrame([id_strings(frame[USER_ID], position), id_strings(frame[ITEM_ID], position)]).select(
             user_codes.code(USER_ID), item_codes.code(ITEM_ID)
         )
         users.append(_int32(coded[USER_ID]))
         items.append(_int32(coded[ITEM_ID]))
         if TIMESTAMP in frame.columns:
-            times.add(frame[TIMESTAMP], place)
+            times.add(frame[TIMESTAMP], position)
         if RATING in frame.columns:
-            rated.append(ratings(frame[RATING], place))
+            rated.append(ratings(frame[RATING], position))
     if rows == 0:
         raise InputError(f"{source}: has no interactions; give a file with at least one row below the header.")
     return Interactions(
@@ -130,5 +130,5 @@ def collect(batches: Iterator[Batch], source: str) -> Interactions:
         np.concatenate(rated) if rated else None,
         user_codes.ids(),
         item_codes.ids(),
-        tuple(places),
+        tuple(positions),
     )

@@ -12,14 +12,14 @@ from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact, wri
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.core.storage import sha256_of, write_json
-from sidrec.data.batches import Batch, Source
+from sidrec.data.build_dataset import PrepareSettings, build_dataset
 from sidrec.data.dataset import Dataset
-from sidrec.data.preparation import PrepareSettings, build_dataset
 from sidrec.data.readers.columns import check_columns
 from sidrec.data.readers.detect import file_source, folder_source
 from sidrec.data.readers.frames import as_polars, frame_items, frame_source, is_frame
 from sidrec.data.readers.table import read_items
 from sidrec.data.schema import PREPARATION_FILE, STATISTICS_FILE, SourceFormat
+from sidrec.data.source import Batch, Source
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class _Watch:
 
 def _origin(source: Source, settings: PrepareSettings, columns: Mapping[str, str]) -> Origin:
     """The content of the files counts, and their names only as far as they tell them apart."""
-    named = {f"{place}:{file.name}": _hash(file) for place, file in enumerate(source.files)}
+    named = {f"{number}:{file.name}": _hash(file) for number, file in enumerate(source.files)}
     chosen = settings.model_dump(mode="json") | {"format": source.format, "columns": dict(columns)}
     return Origin("dataset", settings=chosen, made_from=named)
 

@@ -46,11 +46,6 @@ class ItemEmbeddings:
     def width(self) -> int:
         return int(self.vectors.shape[1])
 
-    def project(self, raw: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Raw vectors of new items in this space: the saved PCA and whitening, where there is one."""
-        raw = np.asarray(raw, dtype=np.float32)
-        return raw if self.projection is None else self.projection.apply(raw)
-
     def space(self) -> EmbeddingSpace:
         """What a semantic-ID or model artefact has to keep in order to embed new items later."""
         zero = self.settings.get("missing") == "zero"

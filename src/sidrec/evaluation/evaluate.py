@@ -20,7 +20,7 @@ from sidrec.evaluation.ranks import collision_rate, rank_cases
 from sidrec.evaluation.results import KIND, Evaluation, Timing
 from sidrec.metrics.ranking import recall_at
 from sidrec.models.base import Recommender
-from sidrec.models.model_files import data_place
+from sidrec.models.model_files import data_path
 from sidrec.models.registry import load_model
 
 PARTS = "parts"
@@ -89,12 +89,12 @@ def evaluate_into(
 
 def training_data(path: Path) -> Path:
     """Where the data lie that a saved model was trained on, if they are still there."""
-    place = data_place(open_artifact(path, "model"))
-    if place is None:
+    data = data_path(open_artifact(path, "model"))
+    if data is None:
         raise InputError(f"{path}: does not say where its training data are; give --data DIR (a prepared dataset).")
-    if not place.exists():
-        raise InputError(f"{path}: was trained on {place}, which is not there; give --data DIR.")
-    return place
+    if not data.exists():
+        raise InputError(f"{path}: was trained on {data}, which is not there; give --data DIR.")
+    return data
 
 
 def check_same_data(model: Recommender, data: Dataset, name: str = "this model") -> None:

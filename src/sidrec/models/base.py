@@ -32,7 +32,7 @@ from sidrec.models.model_files import (
     REMOVED_FILE,
     TRAINING_FILE,
     data_from,
-    data_place,
+    data_path,
     leads,
     training_directory,
 )
@@ -59,7 +59,7 @@ class Recommender(ABC):
         self._stock: Stock | None = None
         self._training: dict[str, Any] = {}
         self.trained_on = ""
-        self.data_place: Path | None = None
+        self.data_path: Path | None = None
 
     # ---- the four verbs -------------------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class Recommender(ABC):
         with locked(out) if out is not None and leads() else nullcontext():
             ids = self._fit(data, workdir, progress or SilentProgress())
             self._stock = Stock(data.catalog, data.train_counts(), ids)
-            self.trained_on, self.data_place = data.fingerprint, data.place
+            self.trained_on, self.data_path = data.fingerprint, data.path
             if out is not None and leads():
                 self.save(out)
         return self
@@ -124,7 +124,7 @@ class Recommender(ABC):
             if stock.ids is not None:
                 stock.ids.write_files(directory)
             self._write_files(directory)
-            write_json(directory / TRAINING_FILE, {**self._training, **data_from(self.data_place, path)})
+            write_json(directory / TRAINING_FILE, {**self._training, **data_from(self.data_path, path)})
             for name in RECORD_FILES:
                 if (workdir / name).is_file():
                     shutil.copyfile(workdir / name, directory / name)
@@ -142,7 +142,7 @@ class Recommender(ABC):
         frame = pl.read_parquet(artifact.file(CATALOG_FILE))
         catalog, counts = Catalog(frame.drop(COUNT)), frame[COUNT].to_numpy().astype(np.int64)
         model.trained_on = artifact.made_from.get("dataset", "")
-        model._training, model.data_place = artifact.json(TRAINING_FILE), data_place(artifact)
+        model._training, model.data_path = artifact.json(TRAINING_FILE), data_path(artifact)
         model._training.pop(DATA, None)
         stock = Stock(catalog, counts, model._read_files(artifact, catalog), changed="catalog" in artifact.made_from)
         if artifact.has(REMOVED_FILE):

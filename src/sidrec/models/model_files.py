@@ -28,12 +28,12 @@ def training_directory(out: Path, origin: Origin) -> Path:
     return work_directory(Path(out), origin)
 
 
-def data_place(artifact: Artifact) -> Path | None:
+def data_path(artifact: Artifact) -> Path | None:
     """Where a saved model's training data lie."""
-    place = artifact.json(TRAINING_FILE).get(DATA)
-    return None if place is None else Path(os.path.normpath(artifact.path.absolute() / place))
+    found = artifact.json(TRAINING_FILE).get(DATA)
+    return None if found is None else Path(os.path.normpath(artifact.path.absolute() / found))
 
 
-def data_from(place: Path | None, path: Path) -> dict[str, str]:
+def data_from(data: Path | None, path: Path) -> dict[str, str]:
     """Where the training data lie, seen from the model at `path`, so that both can move together."""
-    return {} if place is None else {DATA: os.path.relpath(place.absolute(), path.absolute())}
+    return {} if data is None else {DATA: os.path.relpath(data.absolute(), path.absolute())}

@@ -41,7 +41,7 @@ def test_row_numbers_go_on_over_batches(tmp_path: Path, monkeypatch: pytest.Monk
     batches = list(read_delimited(path, CSV))
     assert len(batches) > 3
     for batch in batches:
-        assert batch.place.at(0) == f"{path}, row {int(batch.frame['a'][0]) + 2}"
+        assert batch.position.at(0) == f"{path}, row {int(batch.frame['a'][0]) + 2}"
 
 
 @pytest.mark.parametrize(

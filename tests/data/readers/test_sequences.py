@@ -15,7 +15,7 @@ def test_lines_become_rows_that_know_their_line(tmp_path: Path) -> None:
     path.write_text("1\t3 4\n2\t5\n", encoding="utf-8")
     (batch,) = read_sequences(path)
     assert batch.frame.rows() == [("1", "3"), ("1", "4"), ("2", "5")]
-    assert [batch.place.at(row) for row in range(3)] == [f"{path}, row {line}" for line in (1, 1, 2)]
+    assert [batch.position.at(row) for row in range(3)] == [f"{path}, row {line}" for line in (1, 1, 2)]
     assert sequence_source(path, None, {}).files == (path,)
 
 

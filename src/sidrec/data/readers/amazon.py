@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place, Source
 from sidrec.data.interactions import IdCodes
 from sidrec.data.readers.columns import event_columns
 from sidrec.data.readers.table import column_names, read_items, read_table
 from sidrec.data.schema import ITEM_ID, RATING, TIMESTAMP, USER_ID
+from sidrec.data.source import Batch, FilePosition, Source
 
 PARENT = "parent_asin"
 HISTORY = "history"
@@ -48,7 +48,7 @@ def are_parts(paths: Sequence[Path]) -> bool:
 
 def _part(path: Path) -> int:
     words = path.name.split(".")
-    return next((place for place, part in enumerate(_PARTS) if part in words), len(_PARTS))
+    return next((number for number, part in enumerate(_PARTS) if part in words), len(_PARTS))
 
 
 def _read_all(paths: Sequence[Path], columns: Mapping[str, str]) -> Iterator[Batch]:
@@ -60,7 +60,7 @@ def _read_all(paths: Sequence[Path], columns: Mapping[str, str]) -> Iterator[Bat
             names |= {HISTORY: HISTORY}
         for batch in read_table(path, names):
             yield from rest.before(batch)
-            yield Batch(batch.frame.select(pl.exclude(HISTORY)), batch.place)
+            yield Batch(batch.frame.select(pl.exclude(HISTORY)), batch.position)
 
 
 class _EarlierItems:
@@ -75,7 +75,7 @@ class _EarlierItems:
         self._seen = np.zeros(0, dtype=bool)
 
     def before(self, batch: Batch) -> Iterator[Batch]:
-        frame, place = batch.frame, batch.place
+        frame, position = batch.frame, batch.position
         if HISTORY not in frame.columns or frame[USER_ID].null_count():
             return
         codes = self._codes.encode(frame[USER_ID])
@@ -88,16 +88,17 @@ class _EarlierItems:
         if first.height:
             told = first.with_columns(pl.col(HISTORY).str.split(" ")).explode(HISTORY)
             kept = [name for name in (USER_ID, TIMESTAMP) if name in frame.columns]
-            rows = place.first_row + told["row"].to_numpy().astype(np.int64)
+            rows = position.first_row + told["row"].to_numpy().astype(np.int64)
             unrated = [pl.lit(None, dtype=frame[RATING].dtype).alias(RATING)] if RATING in frame.columns else []
             yield Batch(
-                told.select(*kept, pl.col(HISTORY).alias(ITEM_ID), *unrated), Place(place.file, place.first_row, rows)
+                told.select(*kept, pl.col(HISTORY).alias(ITEM_ID), *unrated),
+                FilePosition(position.file, position.first_row, rows),
             )
 
 
 def _read_meta(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     for batch in read_items(path, columns):
-        yield Batch(batch.frame.drop(_PICTURES, strict=False), batch.place, batch.typed)
+        yield Batch(batch.frame.drop(_PICTURES, strict=False), batch.position, batch.typed)
 
 
 def looks_amazon(path: Path, columns: Mapping[str, str]) -> bool:

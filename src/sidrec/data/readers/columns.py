@@ -54,7 +54,7 @@ def check_columns(mapping: Mapping[str, str]) -> dict[str, str]:
 
 
 def refuse_repeats(names: Sequence[str], file: object) -> None:
-    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    twice = [name for column, name in enumerate(names) if name in names[:column]]
     if twice:
         raise InputError(f"{file}, row 1: the column {twice[0]} appears twice; rename one of them.")
 

@@ -14,9 +14,9 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place
 from sidrec.data.readers.chunks import Chunk, chunks
 from sidrec.data.readers.columns import refuse_repeats
+from sidrec.data.source import Batch, FilePosition
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def read_delimited(path: Path, dialect: Dialect, columns: Sequence[str] | None =
     for chunk in chain([body], pieces):
         if not chunk.data.strip(b"\r\n"):
             continue
-        frame = _parsed(chunk, names, columns, dialect, Place(str(path), row))
-        yield Batch(frame, Place(str(path), row))
+        frame = _parsed(chunk, names, columns, dialect, FilePosition(str(path), row))
+        yield Batch(frame, FilePosition(str(path), row))
         row += frame.height
 
 
@@ -60,7 +60,7 @@ def _names(data: bytes, dialect: Dialect, path: Path) -> list[str]:
 
 
 def _parsed(
-    chunk: Chunk, names: list[str], columns: Sequence[str] | None, dialect: Dialect, place: Place
+    chunk: Chunk, names: list[str], columns: Sequence[str] | None, dialect: Dialect, position: FilePosition
 ) -> pl.DataFrame:
     try:
         frame = pl.read_csv(
@@ -71,13 +71,13 @@ def _parsed(
             schema=dict.fromkeys(names, pl.String),
         )
     except PolarsError:
-        _find_ragged(chunk, len(names), dialect, place)
+        _find_ragged(chunk, len(names), dialect, position)
         raise InputError(
-            f"{place.at(0)} or one of the {len(chunk.data.splitlines())} rows from there: has a quotation mark inside "
-            "a field that is not quoted; quote the field and double the mark."
+            f"{position.at(0)} or one of the {len(chunk.data.splitlines())} rows from there: has a quotation mark "
+            "inside a field that is not quoted; quote the field and double the mark."
         ) from None
     if _may_be_short(chunk, frame, dialect):
-        _find_ragged(chunk, len(names), dialect, place)
+        _find_ragged(chunk, len(names), dialect, position)
     return frame.select(columns) if columns is not None else frame
 
 
@@ -90,14 +90,14 @@ def _may_be_short(chunk: Chunk, frame: pl.DataFrame, dialect: Dialect) -> bool:
     return chunk.data.count(dialect.separator.encode()) != frame.height * (frame.width - 1)
 
 
-def _find_ragged(chunk: Chunk, width: int, dialect: Dialect, place: Place) -> None:
+def _find_ragged(chunk: Chunk, width: int, dialect: Dialect, position: FilePosition) -> None:
     """Raise for the first record with another number of fields than the header."""
     text = io.StringIO(chunk.data.decode(), newline="")
     csv.field_size_limit(1 << 30)
     for index, record in enumerate(csv.reader(text, **_csv_options(dialect))):
         if len(record) != width and record:
             raise InputError(
-                f"{place.at(index)}: has {len(record)} fields, the header has {width}; correct it or quote its text."
+                f"{position.at(index)}: has {len(record)} fields, the header has {width}; correct it or quote its text."
             )
 
 

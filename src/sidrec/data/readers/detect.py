@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import get_args
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Source
 from sidrec.data.readers.amazon import amazon_source, are_parts, is_meta, looks_amazon
 from sidrec.data.readers.chunks import plain_suffix
 from sidrec.data.readers.recbole import recbole_source
 from sidrec.data.readers.sequences import sequence_source
 from sidrec.data.readers.table import SUFFIXES, table_source
 from sidrec.data.schema import SourceFormat
+from sidrec.data.source import Source
 
 _MAKERS = {"sequences": sequence_source, "recbole": recbole_source, "table": table_source}
 

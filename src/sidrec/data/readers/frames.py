@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place, Source
 from sidrec.data.readers.columns import event_columns, item_columns
+from sidrec.data.source import Batch, FilePosition, Source
 
 _ROWS = 1_000_000
 
@@ -45,11 +45,11 @@ def frame_events(frame: pl.DataFrame, columns: Mapping[str, str]) -> Iterator[Ba
     names = event_columns(frame.columns, columns, "interactions")
     renamed = frame.select(**{ours: pl.col(theirs) for ours, theirs in names.items()})
     for start in range(0, renamed.height, _ROWS):
-        yield Batch(renamed.slice(start, _ROWS), Place("interactions", start))
+        yield Batch(renamed.slice(start, _ROWS), FilePosition("interactions", start))
 
 
 def frame_items(frame: pl.DataFrame, columns: Mapping[str, str]) -> Iterator[Batch]:
-    yield Batch(frame.rename(item_columns(frame.columns, columns, "items")), Place("items", 0))
+    yield Batch(frame.rename(item_columns(frame.columns, columns, "items")), FilePosition("items", 0))
 
 
 def _is_pandas(value: Any) -> bool:

@@ -12,46 +12,46 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place
 from sidrec.data.readers.chunks import Chunk, chunks, first_line
+from sidrec.data.source import Batch, FilePosition
 
 
 def keys(path: Path) -> list[str]:
     """The fields of the first object."""
-    return list(_object(first_line(path), Place(str(path), 1), 0))
+    return list(_object(first_line(path), FilePosition(str(path), 1), 0))
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
     """Some fields of every object, as strings; a field that an object lacks is null."""
     for chunk in chunks(path):
-        place = Place(str(path), chunk.first_line)
+        position = FilePosition(str(path), chunk.first_line)
         try:
             frame = pl.read_ndjson(io.BytesIO(chunk.data), schema=dict.fromkeys(columns, pl.String))
         except PolarsError as error:
-            _find_bad_line(chunk, place)
-            raise InputError(f"{place.at(0)}: cannot be read as JSON lines ({error}).") from None
-        _refuse_nested(frame, chunk, place)
-        yield Batch(frame, place)
+            _find_bad_line(chunk, position)
+            raise InputError(f"{position.at(0)}: cannot be read as JSON lines ({error}).") from None
+        _refuse_nested(frame, chunk, position)
+        yield Batch(frame, position)
 
 
-def _refuse_nested(frame: pl.DataFrame, chunk: Chunk, place: Place) -> None:
+def _refuse_nested(frame: pl.DataFrame, chunk: Chunk, position: FilePosition) -> None:
     """Lists and objects come back as their JSON text; look again at the lines that could be such."""
     nested = pl.all().str.starts_with("{") | pl.all().str.starts_with("[")
     for name in frame.select(nested.any()).unpivot().filter(pl.col("value"))["variable"]:
         for index, line in enumerate(chunk.data.decode().split("\n")):
-            if line.strip() and isinstance(_object(line, place, index).get(name), dict | list):
-                raise place.problem(index, name, "holds a list or an object; a single value is needed.")
+            if line.strip() and isinstance(_object(line, position, index).get(name), dict | list):
+                raise position.problem(index, name, "holds a list or an object; a single value is needed.")
 
 
-def read_objects(path: Path, id_field: str) -> Iterator[tuple[Place, list[dict[str, Any]]]]:
+def read_objects(path: Path, id_field: str) -> Iterator[tuple[FilePosition, list[dict[str, Any]]]]:
     """Every object of an items file, a chunk at a time; ids come out as strings."""
     for chunk in chunks(path):
-        place = Place(str(path), chunk.first_line)
+        position = FilePosition(str(path), chunk.first_line)
         lines = chunk.data.decode().split("\n")
-        found = [_object(line, place, index) for index, line in enumerate(lines) if line.strip()]
+        found = [_object(line, position, index) for index, line in enumerate(lines) if line.strip()]
         for index, value in enumerate(found):
-            value[id_field] = _id_string(value.get(id_field), id_field, place, index)
-        yield place, found
+            value[id_field] = _id_string(value.get(id_field), id_field, position, index)
+        yield position, found
 
 
 def objects_frame(objects: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -101,29 +101,29 @@ def _texts(value: Any) -> list[str] | None:
     return flat
 
 
-def _id_string(value: Any, field: str, place: Place, index: int) -> str:
+def _id_string(value: Any, field: str, position: FilePosition, index: int) -> str:
     if isinstance(value, str) and value:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is None or value == "":
-        raise place.problem(index, field, "the id is missing; fill it in or remove the row.")
-    raise place.problem(index, field, f"ids must be strings or whole numbers, not {json.dumps(value)[:40]}.")
+        raise position.problem(index, field, "the id is missing; fill it in or remove the row.")
+    raise position.problem(index, field, f"ids must be strings or whole numbers, not {json.dumps(value)[:40]}.")
 
 
-def _object(line: str, place: Place, index: int) -> dict[str, Any]:
+def _object(line: str, position: FilePosition, index: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except ValueError:
-        raise InputError(f"{place.at(index)}: not valid JSON; each line must be one whole object.") from None
+        raise InputError(f"{position.at(index)}: not valid JSON; each line must be one whole object.") from None
     if not isinstance(value, dict):
         raise InputError(
-            f"{place.at(index)}: is JSON but not an object; each line must be one object with named fields."
+            f"{position.at(index)}: is JSON but not an object; each line must be one object with named fields."
         )
     return value
 
 
-def _find_bad_line(chunk: Chunk, place: Place) -> None:
+def _find_bad_line(chunk: Chunk, position: FilePosition) -> None:
     for index, line in enumerate(chunk.data.decode().split("\n")):
         if line.strip():
-            _object(line, place, index)
+            _object(line, position, index)

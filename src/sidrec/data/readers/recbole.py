@@ -9,9 +9,9 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place, Source
 from sidrec.data.readers.columns import event_columns, item_columns, refuse_repeats
 from sidrec.data.readers.delimited import BARE_TSV, header, read_delimited
+from sidrec.data.source import Batch, FilePosition, Source
 
 _TYPES = ("token", "token_seq", "float", "float_seq")
 
@@ -45,7 +45,7 @@ def _read_events(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     names = event_columns(list(kinds), columns, path)
     for batch in read_delimited(path, BARE_TSV):
         frame = batch.frame.rename({f"{name}:{kind}": name for name, kind in kinds.items()})
-        yield Batch(frame.select(**{ours: pl.col(theirs) for ours, theirs in names.items()}), batch.place)
+        yield Batch(frame.select(**{ours: pl.col(theirs) for ours, theirs in names.items()}), batch.position)
 
 
 def _read_items(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
@@ -54,14 +54,14 @@ def _read_items(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     renamed = item_columns(list(kinds), columns, path)
     for batch in read_delimited(path, BARE_TSV):
         frame = batch.frame.rename({f"{name}:{kind}": name for name, kind in kinds.items()})
-        numbers = [_numbers(frame[name], batch.place) for name, kind in kinds.items() if kind == "float"]
-        yield Batch(frame.with_columns(numbers).rename(renamed), batch.place)
+        numbers = [_numbers(frame[name], batch.position) for name, kind in kinds.items() if kind == "float"]
+        yield Batch(frame.with_columns(numbers).rename(renamed), batch.position)
 
 
-def _numbers(column: pl.Series, place: Place) -> pl.Series:
+def _numbers(column: pl.Series, position: FilePosition) -> pl.Series:
     try:
         return column.cast(pl.Float64)
     except PolarsError:
         bad = column.cast(pl.Float64, strict=False).is_null() & column.is_not_null()
         at = int(bad.arg_max() or 0)
-        raise place.problem(at, column.name, f"{column[at]!r} is not a number, the header says float.") from None
+        raise position.problem(at, column.name, f"{column[at]!r} is not a number, the header says float.") from None

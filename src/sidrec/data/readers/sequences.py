@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place, Source
 from sidrec.data.readers.chunks import chunks
 from sidrec.data.readers.table import read_items
 from sidrec.data.schema import ITEM_ID, USER_ID
+from sidrec.data.source import Batch, FilePosition, Source
 
 
 def sequence_source(events: Path, items: Path | None, columns: Mapping[str, str]) -> Source:
@@ -36,7 +36,7 @@ def read_sequences(path: Path) -> Iterator[Batch]:
             if not line.strip():
                 continue
             user, tab, rest = line.rstrip("\r").partition("\t")
-            where = Place(str(path), chunk.first_line).at(index)
+            where = FilePosition(str(path), chunk.first_line).at(index)
             if not tab or not rest.strip():
                 raise InputError(f"{where}: needs a user, a TAB and space-separated item ids; correct the line.")
             if user in seen:
@@ -47,4 +47,4 @@ def read_sequences(path: Path) -> Iterator[Batch]:
             items.extend(found)
             rows.extend([chunk.first_line + index] * len(found))
         frame = pl.DataFrame({USER_ID: users, ITEM_ID: items}, schema={USER_ID: pl.String, ITEM_ID: pl.String})
-        yield Batch(frame, Place(str(path), chunk.first_line, np.array(rows)))
+        yield Batch(frame, FilePosition(str(path), chunk.first_line, np.array(rows)))

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place, Source
 from sidrec.data.readers import delimited, jsonl
 from sidrec.data.readers.chunks import plain_suffix
 from sidrec.data.readers.columns import event_columns, item_columns
 from sidrec.data.schema import ITEM_ID
+from sidrec.data.source import Batch, FilePosition, Source
 
 DIALECTS = {".csv": delimited.CSV, ".tsv": delimited.TSV}
 JSON_LINES = (".jsonl", ".ndjson")
@@ -57,7 +57,7 @@ def read_table(path: Path, names: Mapping[str, str]) -> Iterator[Batch]:
     """The named columns (ours -> theirs), unchecked."""
     theirs = list(dict.fromkeys(names.values()))
     for batch in _read(path, theirs):
-        yield Batch(batch.frame.select(**{ours: pl.col(name) for ours, name in names.items()}), batch.place)
+        yield Batch(batch.frame.select(**{ours: pl.col(name) for ours, name in names.items()}), batch.position)
 
 
 def read_items(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
@@ -68,15 +68,15 @@ def read_items(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     renamed = item_columns(column_names(path), columns, path)
     typed = plain_suffix(path) not in DIALECTS
     for batch in _read(path, None):
-        yield Batch(batch.frame.rename(renamed), batch.place, typed)
+        yield Batch(batch.frame.rename(renamed), batch.position, typed)
 
 
 def _read_item_objects(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     renamed = item_columns(jsonl.keys(path), columns, path)
     id_field = next(old for old, new in renamed.items() if new == ITEM_ID)
-    for place, objects in jsonl.read_objects(path, id_field):
+    for position, objects in jsonl.read_objects(path, id_field):
         frame = jsonl.objects_frame(objects)
-        yield Batch(frame.rename({old: new for old, new in renamed.items() if old in frame.columns}), place)
+        yield Batch(frame.rename({old: new for old, new in renamed.items() if old in frame.columns}), position)
 
 
 def _read(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
@@ -96,7 +96,7 @@ def _read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
         try:
             for piece in file.iter_batches(batch_size=_ROWS, columns=columns):
                 frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([piece])))
-                yield Batch(frame, Place(str(path), row))
+                yield Batch(frame, FilePosition(str(path), row))
                 row += frame.height
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: damaged Parquet file ({error}); export or copy it again.") from None

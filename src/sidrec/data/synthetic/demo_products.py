@@ -41,13 +41,13 @@ def make_products(n_items: int, rng: np.random.Generator) -> Products:
     number = np.arange(n_items - n_impulse)
     n_missions = min(len(MISSIONS), max(1, len(number) // (N_STAGES * 6)))
     makers = _makers(n_missions, rng)
-    role, place = number % (n_missions * N_STAGES), number // (n_missions * N_STAGES)
-    brand = makers[role // N_STAGES, place // N_FITS % N_MAKERS]
+    role, copy = number % (n_missions * N_STAGES), number // (n_missions * N_STAGES)
+    brand = makers[role // N_STAGES, copy // N_FITS % N_MAKERS]
     impulse = np.full(n_impulse, -1)
     shelf = rng.permutation(n_items)  # so that an item's index says nothing about its role
-    role, fit = np.append(impulse, role)[shelf], np.append(impulse, place % N_FITS)[shelf]
+    role, fit = np.append(impulse, role)[shelf], np.append(impulse, copy % N_FITS)[shelf]
     brand = np.append(rng.integers(len(BRANDS), size=n_impulse), brand)[shelf]
-    edition = np.append(np.arange(n_impulse), place // (N_FITS * N_MAKERS))[shelf]
+    edition = np.append(np.arange(n_impulse), copy // (N_FITS * N_MAKERS))[shelf]
     return Products(role, fit, brand, makers, _describe_all(role, fit, brand, edition, rng))
 
 

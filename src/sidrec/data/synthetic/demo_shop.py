@@ -88,9 +88,9 @@ def _shelves(products: Products, rng: np.random.Generator) -> _Shelves:
     counts = np.bincount(roles, minlength=products.n_missions * N_STAGES + 1)
     shuffled = rng.permutation(len(roles))
     order = shuffled[np.argsort(roles[shuffled], kind="stable")]
-    place = np.arange(len(roles)) - np.repeat(offsets_of(counts)[:-1], counts)
+    rank = np.arange(len(roles)) - np.repeat(offsets_of(counts)[:-1], counts)
     items = np.full((len(counts), int(counts.max())), -1)
-    items[roles[order], place] = order
+    items[roles[order], rank] = order
     liking = -TAIL * np.log1p(np.arange(items.shape[1]))
     return _Shelves(items, np.where(items >= 0, liking, -np.inf))
 

@@ -39,12 +39,12 @@ def clusters(
     home = rng.integers(n_clusters, size=n_users)
     within = rng.permuted(np.tile(np.arange(cluster_size), (n_users, 1)), axis=1)[:, :length]
     items = range(n_clusters * cluster_size)
-    places = [f"{ROOMS[item // cluster_size % 10]} {item // cluster_size}" for item in items]
+    rooms = [f"{ROOMS[item // cluster_size % 10]} {item // cluster_size}" for item in items]
     frame = pl.DataFrame(
         {
             "item_id": [f"thing-{item}" for item in items],
-            "title": [f"thing for the {place}" for place in places],
-            "categories": [["things", place] for place in places],
+            "title": [f"thing for the {room}" for room in rooms],
+            "categories": [["things", room] for room in rooms],
         }
     )
     return leave_one_out_dataset(frame, _rows(home[:, None] * cluster_size + within))

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from sidrec.core.errors import SettingsError
 from sidrec.core.settings import Settings, read_toml
-from sidrec.data.preparation import PrepareSettings
+from sidrec.data.build_dataset import PrepareSettings
 from sidrec.models.registry import MODELS
 from sidrec.pipeline.benchmark.budget import Budget, Training
 from sidrec.pipeline.benchmark.scales import SCALES, Scale, ScaleName

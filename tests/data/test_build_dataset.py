@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from reference import splits as twin
 from sidrec.core.errors import InputError, SettingsError
-from sidrec.data.batches import Source
+from sidrec.data.build_dataset import PrepareSettings, Tally, build_dataset
 from sidrec.data.dataset import Dataset
-from sidrec.data.preparation import PrepareSettings, Tally, build_dataset
 from sidrec.data.readers.detect import folder_source
 from sidrec.data.readers.frames import frame_source
+from sidrec.data.source import Source
 
 ROWS = [
     ("u", "a", 1),

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Place
-from sidrec.data.values import id_strings, ratings, timestamps
+from sidrec.data.column_values import id_strings, ratings, timestamps
+from sidrec.data.source import FilePosition
 
-PLACE = Place("reviews.csv", 2)
+PLACE = FilePosition("reviews.csv", 2)
 DAY = 86_400_000_000
 
 

@@ -1,4 +1,4 @@
-"""What every reader yields: small tables with our column names, each knowing which file and rows it came from."""
+"""An opened source and what it yields: small tables with our column names that know their file and rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sidrec.core.errors import InputError
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePosition:
     """Where a batch begins: a file (or the name of a data frame) and the number of its first row."""
 
     file: str
@@ -36,7 +36,7 @@ class Batch:
     """Consecutive rows of one source, columns already renamed to ours; values not yet checked."""
 
     frame: pl.DataFrame
-    place: Place
+    position: FilePosition
     typed: bool = True
     """False where every value came as text, so that numbers are still to be recognised."""
 

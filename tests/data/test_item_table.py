@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place
-from sidrec.data.items import read_item_table, unite
+from sidrec.data.item_table import read_item_table, unite
+from sidrec.data.source import Batch, FilePosition
 
 
 def batches(*frames: pl.DataFrame, typed: bool = True) -> list[Batch]:
     rows, found = 2, []
     for frame in frames:
-        found.append(Batch(frame, Place("items.csv", rows), typed))
+        found.append(Batch(frame, FilePosition("items.csv", rows), typed))
         rows += frame.height
     return found
 

@@ -12,15 +12,15 @@ from pydantic import Field, model_validator
 
 from sidrec.core.errors import InputError
 from sidrec.core.settings import Settings
-from sidrec.data import filters, splits
-from sidrec.data.batches import Source
+from sidrec.data import row_filters, splits
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
-from sidrec.data.filters import Duplicates
 from sidrec.data.histories import Histories, offsets_of
 from sidrec.data.interactions import Interactions, collect
-from sidrec.data.items import ItemTable, read_item_table
+from sidrec.data.item_table import ItemTable, read_item_table
+from sidrec.data.row_filters import Duplicates
 from sidrec.data.schema import ITEM_ID
+from sidrec.data.source import Source
 from sidrec.data.splits import SHORTEST, Ends, SplitRule
 
 
@@ -94,18 +94,18 @@ def _cleaned(raw: Interactions, settings: PrepareSettings, tally: Tally) -> Inte
     if settings.min_rating is not None:
         if raw.ratings is None:
             raise InputError("--min-rating needs a rating column; map one with --columns rating=NAME.")
-        kept = filters.at_least(raw, settings.min_rating)
+        kept = row_filters.at_least(raw, settings.min_rating)
         tally.below_min_rating = len(raw) - len(kept)
         if not len(kept):
             raise InputError(f"no interaction is rated {settings.min_rating} or better; lower --min-rating.")
-    ordered = filters.time_order(kept)
-    distinct = filters.drop_duplicates(ordered, settings.duplicates)
+    ordered = row_filters.time_order(kept)
+    distinct = row_filters.drop_duplicates(ordered, settings.duplicates)
     tally.duplicates = len(ordered) - len(distinct)
     return distinct
 
 
 def _core(rows: Interactions, settings: PrepareSettings, tally: Tally) -> Interactions:
-    kept = filters.k_core(rows, settings.k_core)
+    kept = row_filters.k_core(rows, settings.k_core)
     tally.outside_k_core += len(rows) - len(kept)
     if not len(kept):
         raise InputError(
@@ -144,7 +144,7 @@ def _known(
 def _cut(core: Interactions, settings: PrepareSettings, tally: Tally) -> Interactions:
     if settings.max_history is None:
         return core
-    kept = filters.newest(core, settings.max_history)
+    kept = row_filters.newest(core, settings.max_history)
     tally.cut_from_histories = len(core) - len(kept)
     return kept
 
@@ -225,11 +225,11 @@ def _catalog(
 
 
 def _first_seen(codes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The codes that occur, in order of first occurrence, and each row's place in that list."""
+    """The codes that occur, in order of first occurrence, and each row's number in that list."""
     first = np.full(int(codes.max()) + 1, -1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     present = np.flatnonzero(first >= 0)
     present = present[np.argsort(first[present])]
-    place = np.empty(len(first), dtype=np.int64)
-    place[present] = np.arange(len(present))
-    return present, place[codes]
+    number = np.empty(len(first), dtype=np.int64)
+    number[present] = np.arange(len(present))
+    return present, number[codes]

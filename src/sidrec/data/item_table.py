@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from sidrec.core.errors import InputError
-from sidrec.data.batches import Batch, Place
+from sidrec.data.column_values import id_strings
 from sidrec.data.schema import ITEM_ID
-from sidrec.data.values import id_strings
+from sidrec.data.source import Batch, FilePosition
 
 _TEXT_LIST = pl.List(pl.String)
 
@@ -27,19 +27,19 @@ def read_item_table(batches: Iterator[Batch], wanted: pl.Series | None) -> ItemT
     """Stream the table; `wanted` are the ids whose fields are kept (all without it)."""
     kept: list[pl.DataFrame] = []
     ids: list[pl.Series] = []
-    places: list[Place] = []
+    positions: list[FilePosition] = []
     typed = True
     for batch in batches:
-        column = id_strings(batch.frame[ITEM_ID], batch.place)
+        column = id_strings(batch.frame[ITEM_ID], batch.position)
         ids.append(column)
-        places.append(batch.place)
+        positions.append(batch.position)
         typed &= batch.typed
         frame = batch.frame.with_columns(column)
         frame = frame if wanted is None else frame.filter(column.is_in(wanted.implode()))
         kept.append(frame.select(ITEM_ID, pl.exclude(ITEM_ID)))
     if not ids:
         return ItemTable(pl.DataFrame(schema={ITEM_ID: pl.String}), pl.Series(ITEM_ID, [], dtype=pl.String))
-    _refuse_duplicates(ids, places)
+    _refuse_duplicates(ids, positions)
     frame = unite(kept)
     return ItemTable(frame if typed else _with_numbers(frame), pl.concat(ids))
 
@@ -92,7 +92,7 @@ def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(numbers)
 
 
-def _refuse_duplicates(ids: Sequence[pl.Series], places: Sequence[Place]) -> None:
+def _refuse_duplicates(ids: Sequence[pl.Series], positions: Sequence[FilePosition]) -> None:
     joined = pl.concat(list(ids))
     repeats = ~joined.is_first_distinct()
     if not repeats.any():
@@ -100,15 +100,15 @@ def _refuse_duplicates(ids: Sequence[pl.Series], places: Sequence[Place]) -> Non
     at = int(repeats.arg_max() or 0)
     first = int((joined == joined[at]).arg_max() or 0)
     raise InputError(
-        f"{_where(at, ids, places)}, column {ITEM_ID}: item {joined[at]!r} stands already in "
-        f"row {_where(first, ids, places).rpartition(' ')[2]}; {int(repeats.sum())} of {len(joined)} rows repeat "
+        f"{_where(at, ids, positions)}, column {ITEM_ID}: item {joined[at]!r} stands already in "
+        f"row {_where(first, ids, positions).rpartition(' ')[2]}; {int(repeats.sum())} of {len(joined)} rows repeat "
         "an item, keep one row per item."
     )
 
 
-def _where(at: int, ids: Sequence[pl.Series], places: Sequence[Place]) -> str:
-    for column, place in zip(ids, places, strict=True):
+def _where(at: int, ids: Sequence[pl.Series], positions: Sequence[FilePosition]) -> str:
+    for column, position in zip(ids, positions, strict=True):
         if at < len(column):
-            return place.at(at)
+            return position.at(at)
         at -= len(column)
     raise AssertionError("a row outside the table")

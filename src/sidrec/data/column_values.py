@@ -8,40 +8,40 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.data.batches import Place
 from sidrec.data.schema import RATING, TIMESTAMP
+from sidrec.data.source import FilePosition
 
 Clock = Literal["whole", "fraction", "date"]
 """How a timestamp column counts: whole numbers, numbers with fractions, or dates."""
 
 
-def id_strings(column: pl.Series, place: Place) -> pl.Series:
+def id_strings(column: pl.Series, position: FilePosition) -> pl.Series:
     """Ids as the user's strings; whole numbers are written out, anything else is refused."""
     if column.dtype != pl.String:
         if not (column.dtype.is_integer() or isinstance(column.dtype, pl.Categorical | pl.Enum)):
-            raise place.problem(
+            raise position.problem(
                 0, column.name, f"ids must be strings or whole numbers, not {column.dtype}; cast the column first."
             )
         column = column.cast(pl.String)
     if column.null_count():
         at = int(column.is_null().arg_max() or 0)
-        raise place.problem(at, column.name, "the id is missing; fill it in or remove the row.")
+        raise position.problem(at, column.name, "the id is missing; fill it in or remove the row.")
     if len(column) and (column == "").any():
         at = int((column == "").arg_max() or 0)
-        raise place.problem(at, column.name, "the id is empty; fill it in or remove the row.")
+        raise position.problem(at, column.name, "the id is empty; fill it in or remove the row.")
     return column
 
 
-def timestamps(column: pl.Series, place: Place) -> tuple[Clock, NDArray[np.int64] | NDArray[np.float64]]:
+def timestamps(column: pl.Series, position: FilePosition) -> tuple[Clock, NDArray[np.int64] | NDArray[np.float64]]:
     """Numbers as they are, dates as microseconds since 1970 (UTC where they carry no zone)."""
     dtype = column.dtype
     if dtype.is_temporal() and dtype != pl.Time and not isinstance(dtype, pl.Duration):
-        _refuse_nulls(column, column, place)
+        _refuse_nulls(column, column, position)
         return "date", column.cast(pl.Datetime("us")).cast(pl.Int64).to_numpy()
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
-        raise place.problem(0, TIMESTAMP, f"cannot read {dtype} as a time; give numbers or ISO dates.")
+        raise position.problem(0, TIMESTAMP, f"cannot read {dtype} as a time; give numbers or ISO dates.")
     if dtype.is_integer():
-        _refuse_nulls(column, column, place)
+        _refuse_nulls(column, column, position)
         return "whole", column.cast(pl.Int64).to_numpy()
     if dtype == pl.String:
         column = column.str.strip_chars()
@@ -50,27 +50,29 @@ def timestamps(column: pl.Series, place: Place) -> tuple[Clock, NDArray[np.int64
             return "whole", whole.to_numpy()
     numbers = column.cast(pl.Float64, strict=False)
     if dtype == pl.String and numbers.null_count() == len(numbers):
-        return "date", _dates(column, place)
-    _refuse_nulls(numbers, column, place)
+        return "date", _dates(column, position)
+    _refuse_nulls(numbers, column, position)
     values = numbers.to_numpy()
     # times with fractions are stored in millionths, and must still fit
     readable = np.abs(values) < 2.0**43 if (np.floor(values) != values).any() else np.abs(values) < 2.0**62
     if not readable.all():
-        raise _unreadable(int(np.argmin(readable)), column, place)
+        raise _unreadable(int(np.argmin(readable)), column, position)
     return ("whole", values.astype(np.int64)) if (np.floor(values) == values).all() else ("fraction", values)
 
 
-def ratings(column: pl.Series, place: Place) -> NDArray[np.float32]:
+def ratings(column: pl.Series, position: FilePosition) -> NDArray[np.float32]:
     """Ratings as numbers; a missing one is NaN, anything else that is no number is refused."""
     numbers = column.cast(pl.Float32, strict=False) if column.dtype != pl.Float32 else column
     bad = numbers.is_null() & column.is_not_null()
     if bad.any():
         at = int(bad.arg_max() or 0)
-        raise place.problem(at, RATING, f"{column[at]!r} is not a number; correct it or map another column to rating.")
+        raise position.problem(
+            at, RATING, f"{column[at]!r} is not a number; correct it or map another column to rating."
+        )
     return numbers.fill_null(float("nan")).to_numpy()
 
 
-def _dates(column: pl.Series, place: Place) -> NDArray[np.int64]:
+def _dates(column: pl.Series, position: FilePosition) -> NDArray[np.int64]:
     text = column.str.replace(" ", "T", literal=True)
     bare = text.str.replace(r"(Z|[+-]\d\d:?\d\d)$", "")
     full = pl.when(bare.str.len_chars() == 10).then(bare + "T00:00:00").otherwise(bare)
@@ -79,20 +81,20 @@ def _dates(column: pl.Series, place: Place) -> NDArray[np.int64]:
     parsed = frame.select(
         (pl.col("when") + pl.col("offset")).str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%z", strict=False, time_unit="us")
     ).to_series()
-    _refuse_nulls(parsed, column, place)
+    _refuse_nulls(parsed, column, position)
     return parsed.cast(pl.Int64).to_numpy()
 
 
-def _refuse_nulls(parsed: pl.Series, original: pl.Series, place: Place) -> None:
+def _refuse_nulls(parsed: pl.Series, original: pl.Series, position: FilePosition) -> None:
     if parsed.null_count():
-        raise _unreadable(int(parsed.is_null().arg_max() or 0), original, place)
+        raise _unreadable(int(parsed.is_null().arg_max() or 0), original, position)
 
 
-def _unreadable(at: int, column: pl.Series, place: Place) -> Exception:
+def _unreadable(at: int, column: pl.Series, position: FilePosition) -> Exception:
     value = column[at]
     if value is None or value == "":
-        return place.problem(at, TIMESTAMP, "the time is missing; fill it in or remove the row.")
+        return position.problem(at, TIMESTAMP, "the time is missing; fill it in or remove the row.")
     shown = str(value)[:40]
-    return place.problem(
+    return position.problem(
         at, TIMESTAMP, f"{shown!r} is not a time; give numbers or ISO dates such as 2023-05-01T12:30:00, all alike."
     )
