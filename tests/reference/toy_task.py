@@ -83,7 +83,7 @@ def train_together(workdir: Path) -> None:
     from sidrec.training.distributed import World
     from sidrec.training.loop import train
 
-    rank = World().rank
+    rank = World.here().rank
     module = Net(dropout=0.0, seed=rank)
     train(module, Task(), TrainingOptions(**TOGETHER), workdir=workdir)
     save_file(module.state_dict(), workdir / f"rank-{rank}.safetensors")
@@ -93,7 +93,7 @@ def train_one_step(workdir: Path) -> None:
     from sidrec.training.distributed import World
     from sidrec.training.loop import train
 
-    train(Net(dropout=0.0, seed=World().rank), Task(), TrainingOptions(**ONE_STEP), workdir=workdir)
+    train(Net(dropout=0.0, seed=World.here().rank), Task(), TrainingOptions(**ONE_STEP), workdir=workdir)
 
 
 KILLED = {**QUICK, "epochs": 10, "checkpoint_seconds": 0.0, "metric": "error", "goal": "min"}

@@ -171,6 +171,37 @@ def test_tied_weights_survive(tmp_path):
     assert same(resumed, whole)
 
 
+class OnFrozen(Net):
+    """A small network on top of a large one that does not learn."""
+
+    def __init__(self, frozen_seed: int = 0) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(frozen_seed)
+        self.large = torch.nn.Embedding.from_pretrained(torch.randn(1000, 100, generator=generator), freeze=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x + self.large.weight[:4, :4].mean(0))
+
+
+def test_a_frozen_part_is_not_in_the_checkpoint_and_training_goes_on_exactly(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train(OnFrozen(), Stopped(10), OFTEN, workdir=tmp_path)
+    sizes = {file.name: file.stat().st_size for file in (tmp_path / checkpoints.NAME).iterdir()}
+    assert sum(sizes.values()) < 20_000 < OnFrozen().large.weight.nbytes
+    resumed, whole = OnFrozen(), OnFrozen()
+    train(resumed, Task(), OFTEN, workdir=tmp_path)
+    train(whole, Task(), OFTEN)
+    assert same(resumed, whole)
+    assert torch.equal(whole.large.weight, OnFrozen().large.weight)
+
+
+def test_another_frozen_part_is_refused(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train(OnFrozen(), Stopped(10), OFTEN, workdir=tmp_path)
+    with pytest.raises(TrainingError, match="the frozen part of the network has other weights"):
+        train(OnFrozen(frozen_seed=1), Task(), OFTEN, workdir=tmp_path)
+
+
 def test_removing_the_checkpoint_leaves_history_and_curve(tmp_path):
     train(Net(), Task(), OFTEN.model_copy(update={"epochs": 1}), workdir=tmp_path)
     checkpoints.remove(tmp_path)

@@ -33,7 +33,7 @@ def test_portions_are_neighbours_that_cover_the_whole(length, parts, start):
 
 
 def test_a_process_alone_has_everything():
-    world = World("cpu")
+    world = World.here("cpu")
     assert (world.rank, world.size, world.leads) == (0, 1, True)
     assert world.share(5) == slice(0, 5)
     assert world.from_leader("mine") == "mine"
@@ -51,7 +51,7 @@ def test_only_the_first_process_leads(monkeypatch):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_missing_device_is_refused():
     with pytest.raises(SettingsError, match=r"training.device = cuda: there is no such device here"):
-        World("cuda")
+        World.here("cuda")
 
 
 def together(what: str, workdir: Path) -> None:

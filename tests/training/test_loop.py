@@ -12,6 +12,7 @@ from reference.toy_task import QUICK, Net, Task
 from sidrec.core.errors import SettingsError, TrainingError
 from sidrec.core.progress import SilentProgress
 from sidrec.training import seeding
+from sidrec.training.distributed import World
 from sidrec.training.loop import train
 from sidrec.training.objective import Losses
 from sidrec.training.options import TrainingOptions
@@ -80,6 +81,14 @@ def test_same_seed_same_weights_and_the_callers_draws_are_left_alone():
     train(c, Task(), options(seed=1))
     assert same(weights(a), weights(b))
     assert not same(weights(a), weights(c))
+
+
+def test_a_world_that_is_handed_in_is_not_looked_for(monkeypatch):
+    expected, module = Net(), Net()
+    train(expected, Task(), options())
+    monkeypatch.setattr(World, "here", lambda *_: pytest.fail("asked the environment"))
+    train(module, Task(), options(), world=World(rank=0, size=1, device=torch.device("cpu")))
+    assert same(weights(module), weights(expected))
 
 
 def test_micro_batches_give_the_same_training():

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
-from safetensors.torch import load_file, save_file
 
 from sidrec.core.artifacts import Artifact
 from sidrec.core.progress import Progress
@@ -27,6 +26,7 @@ from sidrec.models.request import Request
 from sidrec.models.stock import Stock
 from sidrec.training.loop import train
 from sidrec.training.options import TrainingOptions
+from sidrec.training.weights import read_weights, write_weights
 
 
 class ItemTraining(TrainingOptions):
@@ -119,12 +119,11 @@ class ItemScorer(Recommender, HasItemVectors):
         return vectors
 
     def _write_files(self, directory: Path) -> None:
-        weights = {name: tensor.cpu().contiguous() for name, tensor in self._fitted().state_dict().items()}
-        save_file(weights, directory / WEIGHTS_FILE)
+        write_weights(self._fitted(), directory / WEIGHTS_FILE)
 
     def _read_files(self, artifact: Artifact, catalog: Catalog) -> None:
         network = self._build(len(catalog))
-        network.load_state_dict(load_file(artifact.file(WEIGHTS_FILE)))
+        read_weights(network, artifact.file(WEIGHTS_FILE))
         self.network = network.eval()
 
     def _fitted(self) -> ItemNetwork:

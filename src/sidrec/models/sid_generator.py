@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 import numpy as np
 import torch
 from pydantic import Field
-from safetensors.torch import load_file, save_file
 from torch import nn
 
 from sidrec.core.artifacts import Artifact
@@ -37,6 +36,7 @@ from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.training.loop import train
 from sidrec.training.objective import Objective
 from sidrec.training.options import TrainingOptions
+from sidrec.training.weights import read_weights, write_weights
 
 METRIC = "ndcg@10"
 Network = TypeVar("Network", bound=nn.Module)
@@ -222,15 +222,14 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
         return {"sids": self._given.given} if self._given is not None else {}
 
     def _write_files(self, directory: Path) -> None:
-        weights = {name: tensor.contiguous() for name, tensor in self._fitted().state_dict().items()}
-        save_file(weights, directory / WEIGHTS_FILE)
+        write_weights(self._fitted(), directory / WEIGHTS_FILE)
 
     def _read_files(self, artifact: Artifact, catalog: Catalog) -> ItemIds:
         ids = ItemIds.read_files(artifact)
         ids.check_catalog(catalog, str(artifact.path))
         self._given = ids if ids.given else None
         network = self._build(ids.semantic_ids)
-        network.load_state_dict(load_file(artifact.file(WEIGHTS_FILE)))
+        read_weights(network, artifact.file(WEIGHTS_FILE))
         self.network = network.eval()
         return ids
 

@@ -1,9 +1,11 @@
 """Checkpoints: everything a killed training needs to go on, whole or not there.
 
-weights.safetensors     parameters and buffers now
+weights.safetensors     trainable parameters and buffers now
 optimizer.safetensors   moments per parameter
 best.safetensors        weights of the best epoch so far (only with a validation metric)
 state.json              position, history, early stopping, loss scale
+
+A frozen part of the network is not stored: its hash says whether the same one is there again.
 
 Random states are not stored: every draw follows from (seed, epoch, step), see seeding.py.
 """
@@ -26,8 +28,10 @@ from sidrec.core.errors import ArtifactError, TrainingError
 from sidrec.core.storage import recover
 from sidrec.training.early_stopping import EarlyStopping
 from sidrec.training.options import TrainingOptions
+from sidrec.training.weights import copied, frozen_hash, learned
 
 NAME = "checkpoint"
+OTHER_FROZEN_PART = "the frozen part of the network has other weights"
 _FREE = frozenset({"minutes", "checkpoint_seconds", "trackers", "device"})
 _FREE_WHILE_RUNNING = _FREE | {"learning_rate", "clip_norm"}
 
@@ -65,8 +69,9 @@ class Snapshot:
 
 def origin(module: nn.Module, n_samples: int, options: TrainingOptions) -> artifacts.Origin:
     """What a checkpoint belongs to; one of another module, task or way of training is not resumed."""
-    shapes = {name: f"{tuple(tensor.shape)} {tensor.dtype}" for name, tensor in module.state_dict().items()}
-    settings = {"options": options.model_dump(mode="json"), "shapes": shapes, "n_samples": n_samples}
+    shapes = {name: f"{tuple(tensor.shape)} {tensor.dtype}" for name, tensor in learned(module).items()}
+    task = {"shapes": shapes, "frozen": frozen_hash(module), "n_samples": n_samples}
+    settings = {"options": options.model_dump(mode="json"), **task}
     return artifacts.Origin("checkpoint", settings=settings, seed=options.seed)
 
 
@@ -104,11 +109,6 @@ def remove(workdir: Path) -> None:
     shutil.rmtree(workdir / NAME, ignore_errors=True)
 
 
-def copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copies on the CPU that share no memory."""
-    return {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
-
-
 def _save_tensors(tensors: dict[str, Tensor], file: Path) -> None:
     """Through Python's own file, so that a full disk is an OSError with its number; tied weights are stored twice."""
     with file.open("wb") as stream:
@@ -128,6 +128,8 @@ def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any], free: frozense
     ]
     if differing:
         lines.append(f"the weights have other shapes, for example {differing[0]}")
+    if found.get("frozen", "") != wanted["frozen"]:
+        lines.append(OTHER_FROZEN_PART)
     return lines
 
 

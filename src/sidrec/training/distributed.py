@@ -7,28 +7,36 @@ after the last one, in one message.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 from torch import nn
 
 from sidrec.core.errors import SettingsError
+from sidrec.training.weights import learned
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
 class World:
-    """This process among its peers (one alone unless started by `accelerate launch` or torchrun)."""
+    """This process among its peers; `here` asks the environment, a cluster's trainer may hand in its own."""
 
-    def __init__(self, device: str = "auto") -> None:
+    rank: int
+    size: int
+    device: torch.device
+
+    @classmethod
+    def here(cls, device: str = "auto") -> World:
+        """One alone, unless started by `accelerate launch` or torchrun."""
         from accelerate.state import PartialState
 
         _refuse_missing(device)
         state = PartialState(cpu=device == "cpu" or not _has_accelerator())
-        self.rank: int = state.process_index
-        self.size: int = state.num_processes
         # one process alone may train on another device than an earlier run in the same process did
-        self.device: torch.device = state.device if device == "auto" or self.size > 1 else torch.device(device)
+        own = state.device if device == "auto" or state.num_processes > 1 else torch.device(device)
+        return cls(state.process_index, state.num_processes, own)
 
     @property
     def leads(self) -> bool:
@@ -60,9 +68,9 @@ class World:
         return total
 
     def equalise(self, module: nn.Module) -> None:
-        """Give every process the leading process's weights and buffers."""
+        """Give every process what the leading process has learned; a frozen part is not sent around."""
         if self.size > 1:
-            for tensor in module.state_dict().values():
+            for tensor in learned(module).values():
                 torch.distributed.broadcast(tensor, src=0)
 
     def sum_gradients(self, parameters: list[nn.Parameter]) -> None:

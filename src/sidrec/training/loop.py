@@ -20,13 +20,15 @@ from sidrec.core.storage import storage_errors
 from sidrec.training import checkpoints, seeding
 from sidrec.training.checkpoints import RunState, Snapshot
 from sidrec.training.curve import draw_curve
-from sidrec.training.distributed import World, portion
+from sidrec.training.distributed import World
 from sidrec.training.meter import HistoryFile, Meter
-from sidrec.training.objective import Batch, Objective, TrainingResult
+from sidrec.training.objective import Objective, TrainingResult
 from sidrec.training.optimizer import Optimizer
 from sidrec.training.options import TrainingOptions
 from sidrec.training.precision import choose_precision
+from sidrec.training.steps import DivergedError, Steps
 from sidrec.training.tracking import Trackers, check_trackers
+from sidrec.training.weights import copied, learned, put_back
 
 
 def train(
@@ -37,11 +39,13 @@ def train(
     workdir: Path | None = None,
     progress: Progress | None = None,
     name: str = "training",
+    world: World | None = None,
 ) -> TrainingResult:
     """Train `module` in place; it ends with the weights of its best epoch (the last one without a metric).
 
     With a `workdir` training survives a kill: called again with the same arguments it goes on from its last
     checkpoint, with the weights the uninterrupted run would have had; a finished training returns at once.
+    `world` is this process among those that train together; by default what the launcher's environment says.
     Gradients are off and the module is in evaluation mode while figures are measured, and when `train` returns.
     """
     if objective.n_samples < 1:
@@ -52,24 +56,32 @@ def train(
             workdir.mkdir(parents=True, exist_ok=True)
     # the steps seed the global generator; the caller's own draws must not depend on having trained
     with torch.random.fork_rng(devices=[]):
-        return _Run(module, objective, options, workdir, name).complete(progress or SilentProgress())
+        world = world or World.here(options.device)
+        return _Run(module, objective, options, world, workdir, name).complete(progress or SilentProgress())
 
 
 class _Run:
     """One training from start or resumption to its end."""
 
     def __init__(
-        self, module: nn.Module, objective: Objective, options: TrainingOptions, workdir: Path | None, name: str
+        self,
+        module: nn.Module,
+        objective: Objective,
+        options: TrainingOptions,
+        world: World,
+        workdir: Path | None,
+        name: str,
     ) -> None:
         self.objective, self.options, self.workdir, self.name = objective, options, workdir, name
-        self.world = World(options.device)
-        self.precision = choose_precision(options.precision, self.world.device)
-        self.module = module.to(self.world.device)
+        self.world = world
+        self.precision = choose_precision(options.precision, world.device)
+        self.module = module.to(world.device)
         self.origin = checkpoints.origin(module, objective.n_samples, options)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
         self.steps_per_epoch = math.ceil(objective.n_samples / options.batch_size)
         self.optimizer = Optimizer(module, options, options.epochs * self.steps_per_epoch, self.precision)
+        self.steps = Steps(module, objective, options, world, self.precision, self.optimizer)
         self.saved_at = self.began = time.monotonic()
         self.used_before = 0.0
 
@@ -88,7 +100,7 @@ class _Run:
         else:
             progress.note(f"{self.name}: already finished after {len(self.state.history)} epochs.")
         if self.best:
-            self.module.load_state_dict(self.best)
+            put_back(self.module, self.best)
         self.module.eval()
         return self._result()
 
@@ -112,41 +124,10 @@ class _Run:
         self._end_epoch(samples / max(1e-9, time.monotonic() - began))
 
     def _step(self, rows: NDArray[np.int64]) -> dict[str, float]:
-        """One optimiser step on the rows of all processes; the step's figures."""
-        self.optimizer.begin(self._steps_done())
-        figures = self.world.summed(self._back_propagate(rows))
-        bad = [key.removeprefix("loss/") for key, value in figures.items() if not math.isfinite(value)]
-        if bad:
-            self._give_up(f"the loss is no longer a finite number (terms: {', '.join(bad)})")
-        self.world.sum_gradients(self.optimizer.parameters)
-        norm = self.optimizer.move()
-        if norm is None:
-            self._give_up("the gradient is no longer finite")
-        return {**figures, "gradient_norm": norm}
-
-    def _back_propagate(self, rows: NDArray[np.int64]) -> dict[str, float]:
-        """Gradients of this process's share, micro-batch by micro-batch and part by part; their losses by name."""
-        totals: dict[str, Tensor] = {}
-        mine = self.world.share(len(rows))
-        position = (self.state.epoch, self.state.step)
-        for micro in range(self.options.accumulate):
-            share = portion(mine, micro, self.options.accumulate)
-            if share.start == share.stop:
-                continue
-            noise = seeding.generator(self.options.seed, "noise", *position)
-            torch.manual_seed(seeding.mixed_seed(self.options.seed, "dropout", *position, self.world.rank, micro))
-            batch = Batch(rows, share, noise, *position)
-            parts = iter(self.objective.parts(self.module, batch))
-            while True:
-                with self.precision.autocast():
-                    losses = next(parts, None)
-                if losses is None:
-                    break
-                if losses.total.requires_grad:  # a part in which nothing was masked has no graph
-                    self.optimizer.scaled(losses.total).backward()  # type: ignore[no-untyped-call]
-                for key, value in {"loss": losses.total, **{f"loss/{k}": v for k, v in losses.terms.items()}}.items():
-                    totals[key] = totals[key] + value.detach() if key in totals else value.detach().clone()
-        return {key: float(value) for key, value in totals.items()}
+        try:
+            return self.steps.take(rows, (self.state.epoch, self.state.step), self._steps_done())
+        except DivergedError as error:
+            self._give_up(str(error))
 
     def _give_up(self, what: str) -> NoReturn:
         kept = self.workdir is not None and (self.workdir / checkpoints.NAME).exists()
@@ -198,7 +179,7 @@ class _Run:
             raise SettingsError(f"training.metric = {metric}: validation measures {names}; name one of them.")
         goal, least = self.options.goal, self.options.min_improvement
         if self.state.stopping.observe(figures[metric], epoch, goal=goal, min_improvement=least):
-            self.best = checkpoints.copied(self.module.state_dict())
+            self.best = copied(learned(self.module))
 
     def _between_epochs(self) -> dict[str, float]:
         epoch = self.state.epoch - 1
@@ -222,6 +203,10 @@ class _Run:
 
     def _resume(self, progress: Progress) -> None:
         """Take up the last checkpoint, if there is one; the leading process reads it for all."""
+        if self.world.from_leader(self.origin.settings["frozen"]) != self.origin.settings["frozen"]:
+            raise TrainingError(
+                f"{self.name}: {checkpoints.OTHER_FROZEN_PART} in this process than in the leading one."
+            )
         found = None if self._own_workdir is None else checkpoints.load(self._own_workdir, self.origin)
         found = self.world.from_leader(found)
         if found is None:
@@ -229,7 +214,7 @@ class _Run:
             return
         self.state, self.best = found.state, found.best
         self.used_before = self.state.seconds
-        self.module.load_state_dict(found.weights)
+        put_back(self.module, found.weights)
         self.optimizer.restore(found.optimizer, self.state.scale)
         if self.state.finished == "minutes" and not self._over_budget(self.state.seconds):
             self.state.finished = ""
@@ -246,7 +231,7 @@ class _Run:
         if self._own_workdir is None:
             return
         self.state.scale = self.optimizer.scale()
-        now = Snapshot(self.state, self.module.state_dict(), self.optimizer.tensors(), self.best)
+        now = Snapshot(self.state, learned(self.module), self.optimizer.tensors(), self.best)
         checkpoints.save(self._own_workdir, self.origin, now)
         self.saved_at = time.monotonic()
 
