@@ -14,7 +14,7 @@ import sidrec
 
 ASKED = """LLaDARec SASRec SASRecSoftmax GRU4Rec BERT4Rec FMLPRec LRURec DreamRec DiffuRec Popularity Dataset
 read_dataset load evaluate compare tokenize embed models SidrecError __version__ recommend_many benchmark report
-demo_shop"""
+demo_shop model"""
 
 
 def test_every_name_is_there():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sidrec.models.registry import models
     from sidrec.models.sasrec import SASRec, SASRecSoftmax
     from sidrec.pipeline.recommend_many import recommend_many
-    from sidrec.verbs import benchmark, embed, evaluate, load, report, tokenize
+    from sidrec.verbs import benchmark, embed, evaluate, load, model, report, tokenize
 
     __version__: str
 
@@ -52,6 +52,7 @@ __all__ = [
     "embed",
     "evaluate",
     "load",
+    "model",
     "models",
     "read_dataset",
     "recommend_many",
@@ -76,7 +77,7 @@ _PLACES = {
     "sidrec.models.popularity": ("Popularity",),
     "sidrec.models.sasrec": ("SASRec", "SASRecSoftmax"),
     "sidrec.pipeline.recommend_many": ("recommend_many",),
-    "sidrec.verbs": ("benchmark", "embed", "evaluate", "load", "report", "tokenize"),
+    "sidrec.verbs": ("benchmark", "embed", "evaluate", "load", "model", "report", "tokenize"),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 

@@ -19,7 +19,7 @@ from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.results import Evaluation
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import HasItemVectors
-from sidrec.models.registry import load_model
+from sidrec.models.registry import find_model, load_model
 from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.sids.tokenize import tokenize as give_ids
 from sidrec.sids.tokenized_items import TokenizedItems
@@ -35,6 +35,11 @@ Where = Path | str
 def load(path: Where) -> Recommender:
     """A saved model of any kind."""
     return load_model(Path(path))
+
+
+def model(key: str, **settings: Any) -> Recommender:
+    """A model by its key, not fitted: `model("sasrec-ce", d_model=64)`; `models()` lists the keys."""
+    return find_model(key).make(**settings)
 
 
 def embed(

@@ -20,6 +20,6 @@ KEYS = [row.key for row in MODELS if row.family == "item-id"]
 def test_the_recipe_is_one_of_its_model(key, dataset):
     values = read_toml(RECIPES / dataset / f"{key}.toml")["model"]
     assert values.pop("key") == key
-    settings = find_model(key).load_class()(**values).settings
+    settings = find_model(key).make(**values).settings
     assert settings.max_history == 20  # type: ignore[attr-defined]
     assert settings.training.metric == METRIC  # type: ignore[attr-defined]

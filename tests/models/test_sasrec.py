@@ -39,5 +39,7 @@ def test_a_query_is_the_newest_hidden_vector():
 
 
 def test_two_rows_of_the_registry_two_losses():
-    assert find_model("sasrec").load_class()().settings.loss == "bce"
-    assert find_model("sasrec-ce").load_class()().settings.loss == "cross-entropy"
+    assert find_model("sasrec").make().settings.loss == "bce"
+    assert find_model("sasrec-ce").make().settings.loss == "cross-entropy"
+    assert SASRecSoftmax(d_model=8).key == "sasrec-ce" and isinstance(SASRecSoftmax(), SASRec)
+    assert SASRecSoftmax(loss="bce").settings.loss == "bce"  # the user's word is the last

@@ -49,12 +49,14 @@ class Recommender(ABC):
     by the capabilities it inherits.
     """
 
-    key: ClassVar[str]
+    key: str
+    """Its row of the registry: the one its class is known by, or another row of the same class."""
     settings_class: ClassVar[type[Settings]] = Settings
 
-    def __init__(self, settings: Settings | None = None, **values: Any) -> None:
+    def __init__(self, settings: Settings | None = None, *, key: str | None = None, **values: Any) -> None:
         if settings is not None and values:
             raise SettingsError("give either a settings object or single settings, not both.")
+        self.key = key or self.key
         self.settings = settings or self.settings_class.parse(values, owner=self.key, where=type(self).__name__)
         self._stock: Stock | None = None
         self._training: dict[str, Any] = {}
@@ -137,8 +139,9 @@ class Recommender(ABC):
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:
-        settings = cls.settings_class.parse(artifact.settings["settings"], owner=cls.key, where=str(artifact.path))
-        model = cls(settings)
+        key = str(artifact.settings["model"])
+        settings = cls.settings_class.parse(artifact.settings["settings"], owner=key, where=str(artifact.path))
+        model = cls(settings, key=key)
         frame = pl.read_parquet(artifact.file(CATALOG_FILE))
         catalog, counts = Catalog(frame.drop(COUNT)), frame[COUNT].to_numpy().astype(np.int64)
         model.trained_on = artifact.made_from.get("dataset", "")

@@ -93,7 +93,7 @@ def cloze(items: Tensor, luck: Tensor, last_only: Tensor, ratio: float) -> Tenso
 class BERT4Rec(ItemScorer):
     """Sun et al."""
 
-    key: ClassVar[str] = "bert4rec"
+    key = "bert4rec"
     settings_class: ClassVar[type[Settings]] = BERT4RecSettings
     settings: BERT4RecSettings
 

@@ -112,7 +112,7 @@ class ReconstructionObjective(ItemObjective[DiffuRecNetwork]):
 class DiffuRec(ItemScorer):
     """Li et al."""
 
-    key: ClassVar[str] = "diffurec"
+    key = "diffurec"
     settings_class: ClassVar[type[Settings]] = DiffuRecSettings
     settings: DiffuRecSettings
 

@@ -127,7 +127,7 @@ class DenoisingObjective(NextItemObjective[DreamRecNetwork]):
 class DreamRec(ItemScorer):
     """Yang et al."""
 
-    key: ClassVar[str] = "dreamrec"
+    key = "dreamrec"
     settings_class: ClassVar[type[Settings]] = DreamRecSettings
     settings: DreamRecSettings
 

@@ -84,7 +84,7 @@ class PrefixObjective(ItemObjective[FMLPRecNetwork]):
 class FMLPRec(ItemScorer):
     """Zhou et al., trained with full cross-entropy on every (history, next item)."""
 
-    key: ClassVar[str] = "fmlp-rec"
+    key = "fmlp-rec"
     settings_class: ClassVar[type[Settings]] = FMLPRecSettings
     settings: FMLPRecSettings
 

@@ -74,7 +74,7 @@ class BprMaxObjective(NextItemObjective[GRU4RecNetwork]):
 class GRU4Rec(ItemScorer):
     """Hidasi et al., with the loss at every position."""
 
-    key: ClassVar[str] = "gru4rec"
+    key = "gru4rec"
     settings_class: ClassVar[type[Settings]] = GRU4RecSettings
     settings: GRU4RecSettings
 

@@ -96,7 +96,7 @@ class LRURecNetwork(CausalNetwork):
 class LRURec(ItemScorer):
     """Yue et al.; full cross-entropy at every position."""
 
-    key: ClassVar[str] = "lrurec"
+    key = "lrurec"
     settings_class: ClassVar[type[Settings]] = LRURecSettings
     settings: LRURecSettings
 

@@ -26,7 +26,7 @@ class PopularitySettings(Settings):
 class Popularity(Recommender):
     """Ranks by training count; ties go to the lower item index."""
 
-    key: ClassVar[str] = "popularity"
+    key = "popularity"
     settings_class: ClassVar[type[Settings]] = PopularitySettings
 
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> None:

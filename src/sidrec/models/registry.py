@@ -1,15 +1,17 @@
-"""Names become classes through one literal table; a row is a key, where the class is, and what it is."""
+"""Names become classes through one literal table; a row is a key, where the class is, and what makes it itself."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.core.settings import Settings, merge
 from sidrec.models.base import Recommender
 
 
@@ -22,10 +24,32 @@ class ModelRow:
     name: str
     family: Literal["floor", "item-id", "semantic-id"]
     summary: str
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that make this row what it is; the user's are laid over them, then the class's defaults hold."""
 
     def load_class(self) -> type[Recommender]:
         found: type[Recommender] = getattr(importlib.import_module(self.module), self.name)
         return found
+
+    def make(self, **values: Any) -> Recommender:
+        """The model, not fitted; settings as the class's own constructor takes them."""
+        return self.load_class()(key=self.key, **self._over_defaults(values))
+
+    def build(self, values: Mapping[str, Any], *, where: str, section: str = "") -> Recommender:
+        """The same from the plain values of a recipe."""
+        return self.load_class()(self.settings(values, where=where, section=section), key=self.key)
+
+    def settings(self, values: Mapping[str, Any], *, where: str, section: str = "") -> Settings:
+        """Wrong settings are reported all at once, with `where` they were read."""
+        kind = self.load_class().settings_class
+        return kind.parse(self._over_defaults(values), owner=self.key, where=where, section=section)
+
+    def _over_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Options of the row's tokenizer mean nothing to another one, so they go when another is chosen."""
+        own, chosen = self.defaults.get("tokenize", {}), values.get("tokenize", {})
+        if isinstance(chosen, Mapping) and chosen.get("tokenizer", own.get("tokenizer")) != own.get("tokenizer"):
+            own = {name: value for name, value in own.items() if name != "options"}
+        return merge({**self.defaults, "tokenize": own} if own else self.defaults, values)
 
 
 MODELS: tuple[ModelRow, ...] = (
@@ -34,7 +58,14 @@ MODELS: tuple[ModelRow, ...] = (
     ),
     ModelRow("gru4rec", "sidrec.models.gru4rec", "GRU4Rec", "item-id", "GRU over the history"),
     ModelRow("sasrec", "sidrec.models.sasrec", "SASRec", "item-id", "causal Transformer, binary loss as published"),
-    ModelRow("sasrec-ce", "sidrec.models.sasrec", "SASRecSoftmax", "item-id", "causal Transformer, full softmax"),
+    ModelRow(
+        "sasrec-ce",
+        "sidrec.models.sasrec",
+        "SASRec",
+        "item-id",
+        "causal Transformer, full softmax",
+        {"loss": "cross-entropy"},
+    ),
     ModelRow("bert4rec", "sidrec.models.bert4rec", "BERT4Rec", "item-id", "bidirectional Transformer, cloze task"),
     ModelRow("fmlp-rec", "sidrec.models.fmlprec", "FMLPRec", "item-id", "learnable frequency filters, no attention"),
     ModelRow("lrurec", "sidrec.models.lrurec", "LRURec", "item-id", "linear recurrent units with a parallel scan"),

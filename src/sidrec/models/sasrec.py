@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,7 @@ from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
+from sidrec.models.registry import find_model
 from sidrec.nn.item_losses import binary_cross_entropy
 from sidrec.nn.transformer import INITIAL_STD, Transformer
 
@@ -18,10 +19,6 @@ from sidrec.nn.transformer import INITIAL_STD, Transformer
 class SASRecSettings(AttentionSettings):
     loss: Literal["bce", "cross-entropy"] = "bce"
     """`bce` against one uniform negative per position (as published), or `cross-entropy` over the full catalogue."""
-
-
-class SASRecSoftmaxSettings(SASRecSettings):
-    loss: Literal["bce", "cross-entropy"] = "cross-entropy"
 
 
 class SASRecNetwork(CausalNetwork):
@@ -69,7 +66,7 @@ class BinaryObjective(NextItemObjective[SASRecNetwork]):
 class SASRec(ItemScorer):
     """Kang and McAuley, with the loss as published."""
 
-    key: ClassVar[str] = "sasrec"
+    key = "sasrec"
     settings_class: ClassVar[type[Settings]] = SASRecSettings
     settings: SASRecSettings
 
@@ -83,8 +80,6 @@ class SASRec(ItemScorer):
         return BinaryObjective(samples, validation, self.settings.max_history, data.n_items)
 
 
-class SASRecSoftmax(SASRec):
-    """The same network with the loss that strong libraries use; a row of its own, so that tables name it."""
-
-    key: ClassVar[str] = "sasrec-ce"
-    settings_class: ClassVar[type[Settings]] = SASRecSoftmaxSettings
+def SASRecSoftmax(**values: Any) -> SASRec:  # noqa: N802
+    """The row `sasrec-ce`: the same network with the loss that strong libraries use."""
+    return cast(SASRec, find_model("sasrec-ce").make(**values))

@@ -26,8 +26,7 @@ class Recipe:
 
     def build(self) -> Recommender:
         """The model, not fitted; wrong settings are reported all at once, with the recipe's name."""
-        cls = find_model(self.key).load_class()
-        return cls(cls.settings_class.parse(self.values, owner=self.key, where=self.where, section=SECTION))
+        return find_model(self.key).build(self.values, where=self.where, section=SECTION)
 
 
 def read_recipe(name: str | None, model: str | None = None, assignments: Sequence[str] = ()) -> Recipe:

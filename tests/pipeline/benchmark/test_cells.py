@@ -4,7 +4,8 @@ import pytest
 
 from sidrec.core.errors import SettingsError
 from sidrec.core.settings import merge
-from sidrec.models.registry import find_model
+from sidrec.models import registry
+from sidrec.models.registry import ModelRow
 from sidrec.pipeline.benchmark.cells import Cell, cells_of
 from sidrec.pipeline.benchmark.plan import Plan
 from sidrec.pipeline.recipes import read_recipe
@@ -71,10 +72,22 @@ def test_a_section_can_run_the_recipes_as_they_are():
     data = {"shop": {"source": "demo", "recipes": "demo"}}
     given = {"scale": "tiny", "datasets": data, "budget": {"epochs": 1}, "settings": {"d_model": 8}, "seeds": [7]}
     found = cells([], section=[section], **given)
-    committed = find_model("sasrec-ce").load_class()(**read_recipe("demo/sasrec-ce", "sasrec-ce").values).settings
+    committed = read_recipe("demo/sasrec-ce", "sasrec-ce").build().settings
     expected = merge(committed.model_dump(mode="json"), {"training": {"seed": 7}})
     assert found["a", 7].recipe.values == expected
     assert found["b", 7].recipe.values == merge(expected, {"dropout": 0.15})
+
+
+def test_a_row_without_a_recipe_has_the_defaults_of_its_row(monkeypatch):
+    where = ("sidrec.models.llada_rec.recommender", "LLaDARec", "semantic-id", "a row of its own")
+    coarse = ModelRow("coarse", *where, {"tokenize": {"tokenizer": "rq-vae", "options": {"commitment_weight": 0.5}}})
+    monkeypatch.setattr(registry, "MODELS", (*registry.MODELS, coarse))
+    opq = {"label": "c", "model": "coarse", "set": {"tokenize": {"tokenizer": "opq"}}}
+    found = cells([{"label": "a", "model": "sasrec-ce"}, {"label": "b", "model": "coarse"}, opq])
+    assert found["a", 0].recipe.values["loss"] == "cross-entropy"
+    b, c = (found[label, 0].recipe.values["tokenize"] for label in "bc")
+    assert (b["tokenizer"], b["options"]["commitment_weight"]) == ("rq-vae", 0.5)
+    assert c["tokenizer"] == "opq" and "commitment_weight" not in c["options"]
 
 
 def test_a_recipe_section_without_a_recipe_says_so():

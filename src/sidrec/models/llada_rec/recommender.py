@@ -31,7 +31,7 @@ SHARED_HISTORY_USERS, REPEATED_HISTORY_USERS = 64, 8
 class LLaDARec(SidGenerator[MaskPredictor], Exports):
     """The paper's method: a bidirectional Transformer names the code behind every [MASK] of the next item's ID."""
 
-    key: ClassVar[str] = "llada-rec"
+    key = "llada-rec"
     settings_class: ClassVar[type[Settings]] = LLaDARecSettings
     settings: LLaDARecSettings
     engine = "torch"

@@ -13,7 +13,7 @@ from sidrec.core.settings import Settings, merge
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.embeddings.encoders import GIVEN
 from sidrec.models.capabilities import HasSemanticIds
-from sidrec.models.registry import find_model
+from sidrec.models.registry import ModelRow, find_model
 from sidrec.pipeline.benchmark.plan import Plan, Section, Variant, slug
 from sidrec.pipeline.benchmark.scales import fitting, with_tokenizer
 from sidrec.pipeline.recipes import Recipe, bundled_recipes, read_recipe
@@ -114,7 +114,8 @@ def cells_of(plan: Plan) -> list[Cell]:
 
 def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -> Cell:
     where = f"section {section.name}, {row.label}"
-    cls = _settings_class(row.model, where)
+    model = _model(row.model, where)
+    cls = model.load_class().settings_class
     base = _recipe(plan, dataset, row)
     training = plan.training_of(section)
     if training == "recipe" and base.where == DEFAULTS and "training" in cls.model_fields:
@@ -127,25 +128,25 @@ def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -
         budget = plan.agreed_budget
         if training == "own-epochs" and "epochs" in base.values.get("training", {}):
             budget = budget.in_minutes()
-        values = merge(_base_values(plan, base, cls, over), budget.values(cls))
+        values = merge(_base_values(plan, merge(model.defaults, base.values), cls, over), budget.values(cls))
     if "training" in cls.model_fields:
         values = merge(values, {"training": {"seed": seed}})
-    settings = cls.parse(values, owner=row.model, where=where)
+    settings = model.settings(values, where=where)
     canonical = settings.model_dump(mode="json")
     search = None
     if SEARCH in cls.model_fields:
-        tried = cls.parse(merge(canonical, {SEARCH: judged}), owner=row.model, where=where)
+        tried = model.settings(merge(canonical, {SEARCH: judged}), where=where)
         search = tried.model_dump(mode="json")[SEARCH]
     recipe = Recipe(row.model, canonical, base.where)
     return Cell(section.name, row.label, dataset, seed, recipe, search, _sids(dataset, row.model, settings))
 
 
-def _base_values(plan: Plan, recipe: Recipe, cls: type[Settings], over: Mapping[str, Any]) -> dict[str, Any]:
+def _base_values(plan: Plan, recipe: Mapping[str, Any], cls: type[Settings], over: Mapping[str, Any]) -> dict[str, Any]:
     """The scale's defaults, the recipe, the scale, the plan and the row, each over the one before.
 
     A recipe's options are those of its own tokenizer: where a row chooses another, only what that one knows is kept.
     """
-    values = merge(fitting(cls, plan.size.defaults), recipe.values)
+    values = merge(fitting(cls, plan.size.defaults), recipe)
     options: Mapping[str, Any] = {}
     if isinstance(values.get(TOKENIZE), Mapping):
         tokenize = dict(values[TOKENIZE])
@@ -168,9 +169,9 @@ def _bundled(plan: Plan, dataset: str, row: Variant) -> str:
     return f"{plan.datasets[dataset].recipes or dataset}/{row.model}"
 
 
-def _settings_class(key: str, where: str) -> type[Settings]:
+def _model(key: str, where: str) -> ModelRow:
     try:
-        return find_model(key).load_class().settings_class
+        return find_model(key)
     except SettingsError as error:
         raise SettingsError(f"{where}: {error}") from None
 
