@@ -10,37 +10,34 @@ import torch
 from torch import Tensor
 
 from sidrec.models.llada_rec.network import MaskPredictor
-from sidrec.sids.vocabulary import Vocabulary
 
 
-def tokens_of(network: MaskPredictor, codes: Tensor, masked: Tensor | None = None) -> Tensor:
-    """(items, n_codes) codes as (1, items, n_codes) tokens, [MASK] where hidden."""
-    tokens = codes + network.offsets
-    if masked is not None:
-        tokens = torch.where(masked, Vocabulary.MASK, tokens)
-    return tokens[None]
+def log_probs(network: MaskPredictor, codes: Tensor, masked: Tensor, *, with_target: bool = True) -> Tensor:
+    """(items, M, K) of one user's items, given as codes (items, M), hidden where masked."""
+    x = network.embed_sequence(torch.where(masked, -1, codes)[None], None, with_target=with_target)
+    hidden = network.transformer(x, network.mask_for(len(codes) - with_target, None, with_target=with_target))
+    return network.log_probs(hidden.view(*codes.shape, -1))
 
 
 def next_item_loss(network: MaskPredictor, history: Tensor, target: Tensor, masked: Tensor, weight: Tensor) -> Tensor:
     """Eq. loss_item_mask for one user: history (items, M), target (M,)."""
     every = torch.cat([history, target[None]])
     hidden_part = torch.cat([torch.zeros_like(history, dtype=torch.bool), masked[None]])
-    log_probs = network.log_probs(network.hidden(tokens_of(network, every, hidden_part)))[0, -1]  # (M, K)
+    found = log_probs(network, every, hidden_part)[-1]  # (M, K)
     total = torch.zeros(())
     for slot in range(len(target)):
         if masked[slot]:
-            total = total - weight[slot] * log_probs[slot, target[slot]]
+            total = total - weight[slot] * found[slot, target[slot]]
     return total
 
 
 def history_loss(network: MaskPredictor, items: Tensor, masked: Tensor, weight: Tensor, *, with_target: bool) -> Tensor:
     """Eq. loss_his_mask for one user over all given items (the target among them in the authors' form)."""
-    hidden = network.hidden(tokens_of(network, items, masked), with_target=with_target)
-    log_probs = network.log_probs(hidden)[0]  # (items, M, K)
+    found = log_probs(network, items, masked, with_target=with_target)
     total = torch.zeros(())
     for item, slot in itertools.product(range(items.shape[0]), range(items.shape[1])):
         if masked[item, slot]:
-            total = total - weight[item, slot] * log_probs[item, slot, items[item, slot]]
+            total = total - weight[item, slot] * found[item, slot, items[item, slot]]
     return total
 
 

@@ -84,15 +84,16 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
         """What the network is trained on."""
 
     @abstractmethod
-    def _predict(self, network: Network, ids: SemanticIds, ask: Ask, search: SearchSettings) -> Predict:
+    def _predict(self, network: Network, ask: Ask, search: SearchSettings) -> Predict:
         """The function that the search asks, for users with histories of one length."""
 
     @abstractmethod
     def _users_at_once(self, network: Network, search: SearchSettings) -> int:
         """How many users go into one search."""
 
-    def _use_items(self, network: Network, ids: SemanticIds) -> None:
-        """Tell a network that knows items of a catalogue that has grown."""
+    @abstractmethod
+    def _with_items(self, network: Network, ids: SemanticIds) -> Network:
+        """The network for a catalogue that has grown: the same weights; the given one, which others may hold, stays."""
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 
@@ -178,7 +179,7 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
 
     def _id_search(self, network: Network, ids: ItemIds, search: SearchSettings) -> IdSearch:
         def predict(ask: Ask) -> Predict:
-            return self._predict(network, ids.semantic_ids, ask, search)
+            return self._predict(network, ask, search)
 
         return IdSearch(
             ids.search_space, search, predict, self.settings.max_history, self._users_at_once(network, search)
@@ -212,7 +213,8 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
         frame = as_catalog_rows(items, stock.catalog.frame)
         grown = stock.ids.with_new_items(frame)
         changed = stock.with_items(frame, grown)
-        self._use_items(self._fitted(), grown.semantic_ids)
+        # a request takes the stock first, so a network never knows less than the stock that it is asked about
+        self.network = self._with_items(self._fitted(), grown.semantic_ids)
         self._stock = changed
         return changed.catalog.item_ids.to_list()[len(stock) :]
 

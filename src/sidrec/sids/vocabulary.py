@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.errors import SettingsError
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,3 @@ class Vocabulary:
     def offsets(self) -> NDArray[np.int64]:
         """First token of each slot's block."""
         return self.N_SPECIAL + np.concatenate([[0], np.cumsum(self.codebook_sizes[:-1])]).astype(np.int64)
-
-    def tokens_of(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Codes (..., n_codes) as tokens; -1 (masked) becomes MASK."""
-        codes = np.asarray(codes)
-        self._check_width(codes)
-        if codes.size and ((codes < -1) | (codes >= np.array(self.codebook_sizes))).any():
-            raise InputError(f"codes outside their codebooks {self.codebook_sizes}; they belong to other semantic IDs.")
-        return np.where(codes < 0, self.MASK, codes + self.offsets)
-
-    def codes_of(self, tokens: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Tokens (..., n_codes) as codes, each in its own slot; MASK becomes -1."""
-        tokens = np.asarray(tokens)
-        self._check_width(tokens)
-        codes = np.where(tokens == self.MASK, -1, tokens - self.offsets)
-        foreign = (tokens != self.MASK) & ((codes < 0) | (codes >= np.array(self.codebook_sizes)))
-        if foreign.any():
-            raise InputError("tokens that are no code of their slot; check the order of the slots.")
-        return codes.astype(np.int32)
-
-    def _check_width(self, values: NDArray[np.integer]) -> None:
-        if values.shape[-1:] != (self.n_codes,):
-            raise InputError(f"an ID has {self.n_codes} codes, the given array has shape {values.shape}.")

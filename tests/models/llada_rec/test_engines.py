@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 
+from reference.random_ids import random_ids
 from sidrec.core.errors import SettingsError
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.engines import HISTORY, STEP, WHOLE, ExportedNetwork, check_engine, open_graph
@@ -17,7 +18,7 @@ from sidrec.models.llada_rec.predict import make_predict
 def network(attention: str) -> MaskPredictor:
     torch.manual_seed(0)
     values = {"d_model": 8, "n_heads": 2, "n_layers": 2, "max_history": 4, "attention": attention}
-    return MaskPredictor((5, 4, 3), LLaDARecSettings.model_validate(values)).eval()
+    return MaskPredictor(random_ids(6, (5, 4, 3)), LLaDARecSettings.model_validate(values)).eval()
 
 
 @torch.no_grad()
@@ -25,9 +26,9 @@ def test_graphs_take_the_network_s_place() -> None:
     """Functions that compute what the graphs would, in int64, with layers stacked: the same predictions."""
     shared, whole = network("prefix"), network("bidirectional")
 
-    def history(tokens: torch.Tensor) -> list[torch.Tensor]:
-        assert tokens.dtype == torch.int64
-        kept, first = shared.cache_history(tokens)
+    def history(items: torch.Tensor, table: torch.Tensor) -> list[torch.Tensor]:
+        assert items.dtype == torch.int64 and table is shared.item_tokens.codes
+        kept, first = shared.cache_history(items)
         return [first, torch.stack([layer.keys for layer in kept]), torch.stack([layer.values for layer in kept])]
 
     def step(codes: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> list[torch.Tensor]:
@@ -38,15 +39,15 @@ def test_graphs_take_the_network_s_place() -> None:
 
         return KeysValues(keys, values)
 
-    tokens = torch.tensor([[[3, 8, 12], [4, 9, 13]]], dtype=torch.int32)
+    items = torch.tensor([[3, 5]])
     codes = torch.tensor([[[-1, -1, -1], [2, -1, 1]]])
     exported = ExportedNetwork(shared, {HISTORY: history, STEP: step})
-    assert torch.allclose(make_predict(exported, tokens)(codes), make_predict(shared, tokens)(codes))
-    assert torch.allclose(make_predict(exported, tokens)(codes[:, :1]), make_predict(shared, tokens)(codes[:, :1]))
-    exported = ExportedNetwork(whole, {WHOLE: lambda tokens: [whole.target_log_probs(tokens)]})
-    assert torch.allclose(make_predict(exported, tokens)(codes), make_predict(whole, tokens)(codes))
+    assert torch.allclose(make_predict(exported, items)(codes), make_predict(shared, items)(codes))
+    assert torch.allclose(make_predict(exported, items)(codes[:, :1]), make_predict(shared, items)(codes[:, :1]))
+    exported = ExportedNetwork(whole, {WHOLE: lambda items, codes, _: [whole.target_log_probs(items, codes)]})
+    assert torch.allclose(make_predict(exported, items)(codes), make_predict(whole, items)(codes))
     with pytest.raises(SettingsError, match="frozen_history needs the torch engine"):
-        make_predict(exported, tokens, frozen_history=True)
+        make_predict(exported, items, frozen_history=True)
 
 
 @pytest.mark.parametrize(("engine", "package"), [("onnx", "onnxruntime"), ("openvino", "openvino")])

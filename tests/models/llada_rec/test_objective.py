@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from reference import llada_losses as literal
+from reference.random_ids import random_ids
 from sidrec.data.histories import Histories
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.loss import masked_loss, total_loss
@@ -18,18 +19,10 @@ from sidrec.models.llada_rec.masking import Noise
 from sidrec.models.llada_rec.network import MaskPredictor, masked_order
 from sidrec.models.llada_rec.objective import OnePassObjective, PrefixObjective
 from sidrec.models.llada_rec.samples import every_prefix
-from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.training.objective import Batch
 
 SIZES = (5, 4, 3)
-N_ITEMS = 12
 SEQUENCES = Histories.from_lists([[0, 1, 2, 3, 4], [5, 6], [7, 8, 9], [3], [10, 11, 0, 5, 2, 8, 6]])
-
-
-def semantic_ids() -> SemanticIds:
-    rng = np.random.default_rng(0)
-    codes = np.stack([rng.integers(0, size, N_ITEMS) for size in SIZES], 1).astype(np.int32)
-    return SemanticIds(codes, SIZES, [str(item) for item in range(N_ITEMS)])
 
 
 def tiny(**values: object) -> LLaDARecSettings:
@@ -39,7 +32,7 @@ def tiny(**values: object) -> LLaDARecSettings:
 
 def network(settings: LLaDARecSettings) -> MaskPredictor:
     torch.manual_seed(1)
-    module = MaskPredictor(SIZES, settings)
+    module = MaskPredictor(random_ids(12, SIZES), settings)
     for parameter in module.parameters():  # far from the start, so that every part matters
         torch.nn.init.normal_(parameter, std=0.3)
     return module
@@ -61,11 +54,11 @@ def literal_batch_loss(objective: PrefixObjective, module: MaskPredictor, batch:
     pairs = objective.pairs(batch.rows, batch.generator)
     next_noise = objective._next_item_noise(n, batch.generator)
     past_noise = objective._history_noise(n, objective.settings.max_history + objective.joint, batch.generator)
-    settings, total = objective.settings, torch.zeros(())
+    settings, total, codes = objective.settings, torch.zeros(()), module.item_tokens.codes
     scale = 1 / (settings.max_history + 1) if settings.masking.history_scale == "positions" else 1.0
     for row in range(n):
-        history = objective.codes[pairs.items[pairs.starts[row] : pairs.targets[row]]]
-        target = objective.codes[pairs.items[pairs.targets[row]]]
+        history = codes[pairs.items[pairs.starts[row] : pairs.targets[row]]]
+        target = codes[pairs.items[pairs.targets[row]]]
         if settings.next_item_loss:
             total = total + literal.next_item_loss(
                 module, history, target, next_noise.masked[row], next_noise.weight[row]
@@ -105,7 +98,7 @@ OPTIONS = [
 def test_fast_step_equals_the_literal_step(options: dict[str, object]) -> None:
     settings = tiny(**options)
     module = network(settings)
-    objective = PrefixObjective(SEQUENCES, semantic_ids(), settings)
+    objective = PrefixObjective(SEQUENCES, 3, settings)
     fast = sum(part.total for part in objective.parts(module, whole_batch(objective.n_samples)))
     slow = literal_batch_loss(objective, module, whole_batch(objective.n_samples))
     assert isinstance(fast, Tensor)
@@ -119,8 +112,8 @@ def test_one_pass_equals_every_prefix_target_by_target() -> None:
     settings = tiny(
         attention="inter-item-causal", positions="absolute", samples="one-pass", history_mask_weight=0.0, max_history=6
     )
-    module, ids = network(settings), semantic_ids()
-    one_pass = OnePassObjective(SEQUENCES, ids, settings)
+    module = network(settings)
+    one_pass = OnePassObjective(SEQUENCES, 3, settings)
     batch = whole_batch(one_pass.n_samples)
     drawn = one_pass._next_item_noise(len(batch.rows) * 6, torch.Generator().manual_seed(3))
     fast = sum(part.total for part in one_pass.parts(module, batch))
@@ -128,8 +121,8 @@ def test_one_pass_equals_every_prefix_target_by_target() -> None:
     slow, row = torch.zeros(()), 0
     for window in range(len(one_pass.windows)):
         for number in range(int(one_pass.windows.n_targets[window])):
-            history = one_pass.codes[pairs.items[pairs.starts[row] : pairs.targets[row]]]
-            target = one_pass.codes[pairs.items[pairs.targets[row]]]
+            history = module.item_tokens.codes[pairs.items[pairs.starts[row] : pairs.targets[row]]]
+            target = module.item_tokens.codes[pairs.items[pairs.targets[row]]]
             at = window * 6 + number
             slow = slow + literal.next_item_loss(module, history, target, drawn.masked[at], drawn.weight[at])
             row += 1
@@ -143,8 +136,8 @@ def test_one_pass_equals_every_prefix_target_by_target() -> None:
 
 def test_one_pass_history_loss_counts_items_as_often_as_prefixes_do() -> None:
     settings = tiny(attention="inter-item-causal", positions="absolute", samples="one-pass", max_history=6)
-    module, ids = network(settings), semantic_ids()
-    objective = OnePassObjective(Histories.from_lists([[0, 1, 2]]), ids, settings)
+    module = network(settings)
+    objective = OnePassObjective(Histories.from_lists([[0, 1, 2]]), 3, settings)
     everything = Noise(torch.ones(1, 6, 3, dtype=torch.bool), torch.ones(1, 6, 3))
     nothing = Noise(torch.zeros(1, 6, 3, dtype=torch.bool), torch.ones(1, 6, 3))
     losses = objective.group_losses(module, torch.tensor([[0, 1, 2]]), nothing, everything, 2)
@@ -156,7 +149,7 @@ def test_one_pass_history_loss_counts_items_as_often_as_prefixes_do() -> None:
             torch.ones(ids_codes.shape),
             with_target=False,
         )
-        for ids_codes in (objective.codes[[0]], objective.codes[[0, 1]])
+        for ids_codes in (module.item_tokens.codes[[0]], module.item_tokens.codes[[0, 1]])
     ]
     assert losses.terms["next_item"].item() == 0
     assert losses.terms["history"].item() == pytest.approx(sum(p.item() for p in prefixes) / 7 / 2, rel=1e-5)
@@ -164,7 +157,7 @@ def test_one_pass_history_loss_counts_items_as_often_as_prefixes_do() -> None:
 
 def test_nothing_masked_is_exactly_zero() -> None:
     settings = tiny()
-    module, objective = network(settings), PrefixObjective(SEQUENCES, semantic_ids(), settings)
+    module, objective = network(settings), PrefixObjective(SEQUENCES, 3, settings)
     pairs = every_prefix(SEQUENCES, 4).take(np.arange(4))
     next_noise = Noise(torch.zeros(4, 3, dtype=torch.bool), torch.full((4, 3), 2.0))
     past_noise = Noise(torch.zeros(4, 4, 3, dtype=torch.bool), torch.full((4, 4, 3), 2.0))
@@ -183,7 +176,7 @@ def test_equations_by_hand() -> None:
 @pytest.mark.parametrize("positions", ["from-newest", "absolute"])
 def test_padding_and_company_do_not_change_a_users_loss(attention: str, positions: str) -> None:
     settings = tiny(attention=attention, positions=positions)
-    module, objective = network(settings), PrefixObjective(SEQUENCES, semantic_ids(), settings)
+    module, objective = network(settings), PrefixObjective(SEQUENCES, 3, settings)
     pairs = every_prefix(SEQUENCES, 4)
     generator = torch.Generator().manual_seed(0)
     next_noise = objective._next_item_noise(len(pairs), generator)
@@ -258,7 +251,7 @@ def test_the_bound_is_tight_for_an_order_independent_predictor() -> None:
 def test_our_noise_gives_the_expected_loss(form: str) -> None:
     """Averaged over many draws, masks and weights reproduce the closed form that the bound is about."""
     predict, target = table_predictor(2, order_free=False), (2, 0, 1)
-    objective = PrefixObjective(SEQUENCES, semantic_ids(), tiny(masking={"next_item": form, "ratio_floor": 1e-3}))
+    objective = PrefixObjective(SEQUENCES, 3, tiny(masking={"next_item": form, "ratio_floor": 1e-3}))
     noise = objective._next_item_noise(60_000, torch.Generator().manual_seed(0))
     token_losses = torch.zeros(2, 2, 2, 3)
     for hidden in itertools.product([0, 1], repeat=3):

@@ -6,9 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from reference.literal_predict import literal_predict
+from reference.random_ids import random_ids
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.network import MaskPredictor
-from sidrec.models.llada_rec.predict import literal_predict, make_predict
+from sidrec.models.llada_rec.predict import make_predict
 
 SIZES = (5, 4, 3)
 PATTERNS = ["bidirectional", "prefix", "causal", "inter-item-causal", "intra-item-causal"]
@@ -17,15 +19,14 @@ PATTERNS = ["bidirectional", "prefix", "causal", "inter-item-causal", "intra-ite
 def network(**values: object) -> MaskPredictor:
     torch.manual_seed(0)
     base = {"d_model": 16, "n_heads": 2, "n_layers": 3, "max_history": 6}
-    module = MaskPredictor(SIZES, LLaDARecSettings.model_validate(base | values)).eval()
+    module = MaskPredictor(random_ids(20, SIZES), LLaDARecSettings.model_validate(base | values)).eval()
     for parameter in module.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
     return module
 
 
 def histories(n_users: int, n_items: int) -> Tensor:
-    codes = torch.stack([torch.randint(0, size, (n_users, n_items)) for size in SIZES], -1)
-    return codes + torch.tensor([3, 8, 12])
+    return torch.randint(0, 20, (n_users, n_items))
 
 
 def beams(n_users: int, n_beams: int) -> Tensor:
@@ -39,8 +40,8 @@ def beams(n_users: int, n_beams: int) -> Tensor:
 @torch.no_grad()
 def test_every_pattern_is_exact(pattern: str, positions: str, head: str) -> None:
     module = network(attention=pattern, positions=positions, head=head)
-    tokens = histories(3, 4)
-    fast, slow = make_predict(module, tokens), literal_predict(module, tokens)
+    items = histories(3, 4)
+    fast, slow = make_predict(module, items), literal_predict(module, items)
     start = torch.full((3, 1, 3), -1)
     assert torch.allclose(fast(start), slow(start), atol=1e-5)
     some = beams(3, 7)
@@ -49,8 +50,8 @@ def test_every_pattern_is_exact(pattern: str, positions: str, head: str) -> None
 
 @torch.no_grad()
 def test_frozen_history_is_exact_in_the_first_step_only() -> None:
-    module, tokens = network(attention="bidirectional"), histories(2, 4)
-    frozen, slow = make_predict(module, tokens, frozen_history=True), literal_predict(module, tokens)
+    module, items = network(attention="bidirectional"), histories(2, 4)
+    frozen, slow = make_predict(module, items, frozen_history=True), literal_predict(module, items)
     start, some = torch.full((2, 1, 3), -1), beams(2, 5)
     assert torch.allclose(frozen(start), slow(start), atol=1e-5)
     assert not torch.allclose(frozen(some), slow(some), atol=1e-3)
@@ -58,7 +59,7 @@ def test_frozen_history_is_exact_in_the_first_step_only() -> None:
 
 @torch.no_grad()
 def test_a_long_beam_is_cut_into_passes_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    module, tokens, some = network(), histories(2, 4), beams(2, 9)
-    whole = make_predict(module, tokens)(some)
+    module, items, some = network(), histories(2, 4), beams(2, 9)
+    whole = make_predict(module, items)(some)
     monkeypatch.setattr("sidrec.models.llada_rec.predict.ROW_TOKENS", 40)
-    assert torch.allclose(make_predict(module, tokens)(some), whole, atol=1e-6)
+    assert torch.allclose(make_predict(module, items)(some), whole, atol=1e-6)

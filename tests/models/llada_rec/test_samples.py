@@ -16,7 +16,7 @@ ROWS = st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=6
 def test_every_prefix_by_hand() -> None:
     pairs = every_prefix(Histories.from_lists([[1, 2, 3], [7], [4, 5]]), max_history=1)
     assert pairs.items[pairs.targets].tolist() == [2, 3, 5]
-    assert pairs.histories(pad=-1).tolist() == [[1], [2], [4]]
+    assert pairs.histories().tolist() == [[1], [2], [4]]
 
 
 @given(rows=ROWS, max_history=st.integers(1, 5))
@@ -26,7 +26,7 @@ def test_every_prefix_equals_the_literal_list(rows: list[list[int]], max_history
     literal = [(row[max(0, t - max_history) : t], row[t]) for row in rows for t in range(1, len(row))]
     assert pairs.items[pairs.targets].tolist() == [target for _, target in literal]
     if literal:
-        found = pairs.histories(pad=-1)
+        found = pairs.histories()
         assert [row[row >= 0].tolist() for row in found] == [history for history, _ in literal]
 
 
@@ -42,7 +42,7 @@ def test_windows_cover_every_target_once(rows: list[list[int]], max_history: int
 
 def test_window_padding_stands_on_the_right() -> None:
     found = windows(Histories.from_lists([[1, 2, 3], [4, 5]]), max_history=4)
-    assert found.padded(np.array([0, 1]), pad=9).tolist() == [[1, 2, 3], [4, 5, 9]]
+    assert found.padded(np.array([0, 1])).tolist() == [[1, 2, 3], [4, 5, -1]]
 
 
 def test_one_prefix_reaches_every_target() -> None:

@@ -29,25 +29,28 @@ class ExportedNetwork:
     """Exported graphs that stand in for the network: the search sees no difference."""
 
     def __init__(self, network: MaskPredictor, graphs: Mapping[str, Graph]) -> None:
-        self.tokens_of = network.tokens_of
         self.history_is_fixed = network.history_is_fixed
-        self._graphs = graphs
+        self._graphs, self._tables = graphs, tuple(network.item_tables().values())
 
-    def cache_history(self, tokens: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
+    def with_items_of(self, network: MaskPredictor) -> ExportedNetwork:
+        """The same graphs for the catalogue of a network with the same weights."""
+        return ExportedNetwork(network, self._graphs)
+
+    def cache_history(self, history: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
         """Keys and values of all layers, and the log-probabilities of the first step."""
         if HISTORY not in self._graphs:
             raise SettingsError(
                 "search.frozen_history needs the torch engine: this model's history sees the target, so it was "
                 "exported as one graph."
             )
-        first, keys, values = self._graphs[HISTORY](tokens.long())
+        first, keys, values = self._graphs[HISTORY](history, *self._tables)
         return (keys, values), first
 
     def cached_log_probs(self, codes: Tensor, history: tuple[Tensor, Tensor], n_history: int) -> Tensor:  # noqa: ARG002
         return self._graphs[STEP](codes, *history)[0]
 
-    def target_log_probs(self, tokens: Tensor) -> Tensor:
-        return self._graphs[WHOLE](tokens.long())[0]
+    def target_log_probs(self, history: Tensor, codes: Tensor) -> Tensor:
+        return self._graphs[WHOLE](history, codes, *self._tables)[0]
 
 
 def open_graph(engine: str, file: Path) -> Graph:

@@ -1,8 +1,9 @@
 """A trained network as ONNX graphs.
 
-Where the history never sees the target there are two: the history pass (tokens to keys, values and the first step's
-log-probabilities) and the step (codes, keys and values to log-probabilities). Elsewhere there is one, from the tokens
-of history and target to the target's log-probabilities. Users, beams and history lengths are free.
+Where the history never sees the target there are two: the history pass (items to keys, values and the first step's
+log-probabilities) and the step (codes, keys and values to log-probabilities). Elsewhere there is one, from the items
+of the history and the codes of the target to the target's log-probabilities. Users, beams and history lengths are free,
+and so is the catalogue: what the network knows of each item is an input, so that new items need no new graphs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.export import Dim
+from torch.func import functional_call
 
 from sidrec.core.artifacts import Origin, finished, open_artifact, write
 from sidrec.core.errors import ArtifactError
@@ -28,20 +30,21 @@ from sidrec.core.progress import Progress, SilentProgress
 from sidrec.models.llada_rec.engines import HISTORY, STEP, WHOLE, ExportedNetwork, needed, open_graph
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.nn.transformer import KeysValues
+from sidrec.sids.item_tokens import MASKED
 
 KIND = "graphs"
 WEIGHTS = "weights"
 
 
 class HistoryPass(nn.Module):
-    """Tokens (users, items, n_codes) -> first log-probabilities, keys and values (layers, users, heads, length, d)."""
+    """Items (users, length) -> first log-probabilities, keys and values (layers, users, heads, length, d)."""
 
     def __init__(self, network: MaskPredictor) -> None:
         super().__init__()
         self.network = network
 
-    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        kept, first = self.network.cache_history(tokens)
+    def forward(self, items: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        kept, first = self.network.cache_history(items)
         return first, torch.stack([layer.keys for layer in kept]), torch.stack([layer.values for layer in kept])
 
 
@@ -58,14 +61,27 @@ class StepPass(nn.Module):
 
 
 class WholePass(nn.Module):
-    """Tokens of histories and targets (rows, items + 1, n_codes) -> the targets' log-probabilities."""
+    """Histories' items (rows, length) and targets' codes (rows, n_codes) -> the targets' log-probabilities."""
 
     def __init__(self, network: MaskPredictor) -> None:
         super().__init__()
         self.network = network
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        return self.network.target_log_probs(tokens)
+    def forward(self, items: Tensor, codes: Tensor) -> Tensor:
+        return self.network.target_log_probs(items, codes)
+
+
+class OnTables(nn.Module):
+    """A pass that reads the catalogue's tables from further inputs instead of the network's own buffers."""
+
+    def __init__(self, inner: HistoryPass | WholePass) -> None:
+        super().__init__()
+        self.inner, self.names = inner, [f"network.{name}" for name in inner.network.item_tables()]
+
+    def forward(self, *inputs: Tensor) -> Any:
+        n_own = len(inputs) - len(self.names)
+        tables = dict(zip(self.names, inputs[n_own:], strict=True))
+        return functional_call(self.inner, tables, inputs[:n_own])
 
 
 @dataclass(frozen=True)
@@ -117,6 +133,7 @@ def load_graphs(engine: str, network: MaskPredictor, path: Path) -> ExportedNetw
 def weights_of(network: MaskPredictor) -> str:
     """A fingerprint of everything that decides the graphs."""
     structure = {
+        "inputs": ["items", *network.item_tables()],
         "attention": network.attention,
         "temperature": network.temperature,
         "codebook_sizes": network.codebook_sizes,
@@ -134,22 +151,29 @@ def weights_of(network: MaskPredictor) -> str:
 def _plans(network: MaskPredictor) -> dict[str, GraphPlan]:
     """Examples have two of everything free: with one, the exporter would take it for fixed."""
     n_items = min(2, network.positions.max_history)
-    tokens = network.offsets.expand(2, n_items, -1).contiguous()
+    items = torch.zeros(2, n_items, dtype=torch.long)
+    tables = network.item_tables()
+    free: dict[str, tuple[int, ...]] = {"items": (0, 1)}
+    free_tables = {name.replace(".", "_"): (0,) for name in tables}
     if not network.history_is_fixed:
-        rows = torch.cat([tokens, tokens[:, :1]], 1)
-        return {WHOLE: GraphPlan(WholePass(network), (rows,), {"tokens": (0, 1)}, ["log_probs"])}
+        example, free = (items, torch.full((2, network.n_codes), MASKED), *tables.values()), free | {"codes": (0,)}
+        return {WHOLE: GraphPlan(OnTables(WholePass(network)), example, free | free_tables, ["log_probs"])}
+    inner = HistoryPass(network)
     with torch.no_grad():
-        _, keys, values = HistoryPass(network)(tokens)
-    codes = torch.full((2, 3, network.n_codes), -1)
-    free = {"codes": (0, 1), "keys": (1, 3), "values": (1, 3)}
+        _, keys, values = inner(items)
+    codes = torch.full((2, 3, network.n_codes), MASKED)
+    free_step = {"codes": (0, 1), "keys": (1, 3), "values": (1, 3)}
+    outputs = ["first", "keys", "values"]
     return {
-        HISTORY: GraphPlan(HistoryPass(network), (tokens,), {"tokens": (0, 1)}, ["first", "keys", "values"]),
-        STEP: GraphPlan(StepPass(network), (codes, keys, values), free, ["log_probs"]),
+        HISTORY: GraphPlan(OnTables(inner), (items, *tables.values()), free | free_tables, outputs),
+        STEP: GraphPlan(StepPass(network), (codes, keys, values), free_step, ["log_probs"]),
     }
 
 
 def _write_graph(plan: GraphPlan, file: Path) -> None:
-    shapes: dict[str, Any] = {name: dict.fromkeys(axes, Dim.AUTO) for name, axes in plan.inputs.items()}
+    shapes = tuple(dict.fromkeys(axes, Dim.AUTO) for axes in plan.inputs.values())
+    # a module that takes any number of inputs takes them as one
+    given = (shapes,) if isinstance(plan.module, OnTables) else shapes
     with _quietly(), torch.no_grad():
         torch.onnx.export(
             plan.module.eval(),
@@ -158,7 +182,7 @@ def _write_graph(plan: GraphPlan, file: Path) -> None:
             dynamo=True,
             input_names=list(plan.inputs),
             output_names=plan.outputs,
-            dynamic_shapes=shapes,
+            dynamic_shapes=given,
             external_data=False,
             verbose=False,
         )

@@ -1,8 +1,10 @@
-"""The mask predictor: a Transformer over history and target tokens that names the code behind every [MASK]."""
+"""The mask predictor: a Transformer over history items and a target that names the code behind every [MASK]."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping
+from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -12,25 +14,27 @@ from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.nn.attention_masks import attention_mask, sequence_tokens, without_padding
 from sidrec.nn.positions import Positions
 from sidrec.nn.transformer import INITIAL_STD, KeysValues, Transformer
-from sidrec.sids.vocabulary import Vocabulary
-
-MASK = Vocabulary.MASK
+from sidrec.sids.item_tokens import MASKED, ItemTokens
+from sidrec.sids.semantic_ids import SemanticIds
 
 
 class MaskPredictor(nn.Module):
-    """P(code | visible tokens) for every slot; inputs are tokens (rows, items, n_codes), newest item last."""
+    """P(code | what is visible) for every slot.
 
-    offsets: Tensor
+    Histories are items (rows, items), newest last; targets are codes (rows, n_codes), MASKED where unknown, because
+    a target that is being generated is no item yet.
+    """
+
     beyond: Tensor
 
-    def __init__(self, codebook_sizes: Sequence[int], settings: LLaDARecSettings) -> None:
+    def __init__(self, ids: SemanticIds, settings: LLaDARecSettings) -> None:
         super().__init__()
-        vocabulary = Vocabulary(tuple(codebook_sizes))
-        self.codebook_sizes = tuple(codebook_sizes)
-        self.n_codes, self.codebook_size = len(codebook_sizes), max(codebook_sizes)
+        self.codebook_sizes = tuple(ids.codebook_sizes)
+        self.n_codes, self.codebook_size = len(self.codebook_sizes), max(self.codebook_sizes)
         self.attention, self.temperature = settings.attention, settings.logit_temperature
         d_model = settings.d_model
-        self.tokens = nn.Embedding(vocabulary.size, d_model)
+        self.item_tokens = ItemTokens(ids.codes, self.codebook_sizes)
+        self.tokens = nn.Embedding(ids.vocabulary.size, d_model)
         self.positions = Positions(self.n_codes, settings.max_history, d_model, settings.positions)
         self.dropout = nn.Dropout(settings.dropout)
         d_ff = settings.d_ff or 4 * d_model
@@ -39,31 +43,46 @@ class MaskPredictor(nn.Module):
         self.head = nn.Parameter(torch.empty(self.n_codes, self.codebook_size, d_model))
         nn.init.normal_(self.tokens.weight, std=INITIAL_STD)
         nn.init.normal_(self.head, std=INITIAL_STD)
-        self.register_buffer("offsets", torch.from_numpy(vocabulary.offsets), persistent=False)
         sizes = torch.tensor(self.codebook_sizes)[:, None]
         self.register_buffer("beyond", torch.arange(self.codebook_size) >= sizes, persistent=False)  # (slots, K)
 
+    # ---- the catalogue --------------------------------------------------------------------------------------------
+
+    def with_items(self, ids: SemanticIds) -> Self:
+        """The same weights, shared, for a catalogue that has changed; this network keeps its own."""
+        other = copy.copy(self)
+        other._modules = {**self._modules, "item_tokens": ItemTokens(ids.codes, ids.codebook_sizes).to(self.device)}
+        return other
+
+    def item_tables(self) -> Mapping[str, Tensor]:
+        """What is known of each item, by the name of the buffer: it changes with the catalogue, weights do not."""
+        return {"item_tokens.codes": self.item_tokens.codes}
+
+    @property
+    def device(self) -> torch.device:
+        return self.head.device
+
     # ---- inputs ---------------------------------------------------------------------------------------------------
 
-    def tokens_of(self, codes: Tensor) -> Tensor:
-        """Vocabulary tokens of codes; -1 becomes [MASK]."""
-        tokens: Tensor = (codes + self.offsets.to(codes.device)).masked_fill(codes < 0, MASK)
-        return tokens
-
-    def embed(self, tokens: Tensor, ages: Tensor, n_history: Tensor | int) -> Tensor:
-        """(rows, items, n_codes) tokens as (rows, items * n_codes, d_model) vectors; the target's age is 0."""
-        slots = torch.arange(self.n_codes, device=tokens.device)
-        x = self.tokens(tokens) + self.positions(ages[..., None], slots, n_history)
+    def embed(self, codes: Tensor, ages: Tensor, n_history: Tensor | int) -> Tensor:
+        """(rows, items, n_codes) codes as (rows, items * n_codes, d_model) vectors; the target's age is 0."""
+        slots = torch.arange(self.n_codes, device=codes.device)
+        x = self.tokens(self.item_tokens.tokens_of(codes)) + self.positions(ages[..., None], slots, n_history)
         embedded: Tensor = self.dropout(x.flatten(1, 2))
         return embedded
 
-    def _embed_sequence(self, tokens: Tensor, visible: Tensor | None, *, with_target: bool) -> Tensor:
-        width = tokens.shape[1] - with_target
+    def embed_sequence(self, codes: Tensor, visible: Tensor | None, *, with_target: bool) -> Tensor:
+        """Items that follow each other, the target last if there is one."""
+        width = codes.shape[1] - with_target
         self.positions.check(width)
-        ages = width - torch.arange(tokens.shape[1], device=tokens.device)
+        ages = width - torch.arange(codes.shape[1], device=codes.device)
         if visible is None:
-            return self.embed(tokens, ages, width)
-        return self.embed(tokens, ages, (visible.sum(1) - int(with_target))[:, None, None])
+            return self.embed(codes, ages, width)
+        return self.embed(codes, ages, (visible.sum(1) - int(with_target))[:, None, None])
+
+    def _embed_with_target(self, history: Tensor, codes: Tensor, visible: Tensor | None) -> Tensor:
+        every = torch.cat([self.item_tokens.codes_of(history), codes[:, None]], 1)
+        return self.embed_sequence(every, visible, with_target=True)
 
     def mask_for(self, n_history: int, visible: Tensor | None, *, with_target: bool) -> Tensor | None:
         """The attention pattern, without padded items; None where everything may be seen."""
@@ -71,44 +90,52 @@ class MaskPredictor(nn.Module):
         if self.attention == "bidirectional":
             return None if real is None else real[:, None, None, :]
         tokens = sequence_tokens(n_history, self.n_codes, n_targets=int(with_target))
-        mask = attention_mask(self.attention, tokens).to(self.head.device)
+        mask = attention_mask(self.attention, tokens).to(self.device)
         return mask if real is None else without_padding(mask, real)
 
     # ---- passes ---------------------------------------------------------------------------------------------------
 
-    def hidden(self, tokens: Tensor, visible: Tensor | None = None, *, with_target: bool = True) -> Tensor:
-        """Every token's last vector: (rows, items, n_codes, d_model). `visible` is False at padded items."""
-        x = self._embed_sequence(tokens, visible, with_target=with_target)
-        x = self.transformer(x, self.mask_for(tokens.shape[1] - with_target, visible, with_target=with_target))
-        hidden: Tensor = x.view(*tokens.shape, -1)
+    def hidden(
+        self, items: Tensor, masked: Tensor | None = None, visible: Tensor | None = None, *, with_target: bool = True
+    ) -> Tensor:
+        """Every token's last vector: (rows, items, n_codes, d_model).
+
+        `masked` (rows, items, n_codes) says which codes are hidden; `visible` (rows, items) is False at padded items.
+        """
+        codes = self.item_tokens.codes_of(items)
+        codes = codes if masked is None else codes.masked_fill(masked, MASKED)
+        x = self.embed_sequence(codes, visible, with_target=with_target)
+        x = self.transformer(x, self.mask_for(items.shape[1] - with_target, visible, with_target=with_target))
+        hidden: Tensor = x.view(*codes.shape, -1)
         return hidden
 
-    def target_hidden(self, tokens: Tensor, visible: Tensor | None = None) -> Tensor:
-        """The last item's vectors only, (rows, n_codes, d_model): the last layer skips all other rows."""
-        x = self._embed_sequence(tokens, visible, with_target=True)
-        mask = self.mask_for(tokens.shape[1] - 1, visible, with_target=True)
+    def target_hidden(self, history: Tensor, codes: Tensor, visible: Tensor | None = None) -> Tensor:
+        """The target's vectors only, (rows, n_codes, d_model): the last layer skips all other rows."""
+        visible = None if visible is None else with_target_visible(visible)
+        x = self._embed_with_target(history, codes, visible)
+        mask = self.mask_for(history.shape[1], visible, with_target=True)
         hidden: Tensor = self.transformer(x, mask, rows=self._target_rows)
         return hidden
 
-    def one_pass_hidden(self, clean: Tensor, noisy: Tensor) -> Tensor:
-        """All targets of a sequence at once: `clean` are items 1..n-1 as history, `noisy` items 2..n as targets.
+    def one_pass_hidden(self, clean: Tensor, codes: Tensor) -> Tensor:
+        """All targets of a sequence at once: `clean` are items 1..n-1 as history, `codes` those of items 2..n, targets.
 
-        A clean item sees itself and older clean ones; a noisy one sees the clean ones before it and itself: exactly
+        A clean item sees itself and older clean ones; a target sees the clean ones before it and itself: exactly
         what each (history, target) pair would see alone under `inter-item-causal`.
         """
         n_clean = clean.shape[1]
         self.positions.check(n_clean)
         numbers = torch.arange(n_clean, device=clean.device)
         ages = n_clean - torch.cat([numbers, numbers + 1])
-        x = self.embed(torch.cat([clean, noisy], 1), ages, n_clean)
+        x = self.embed(torch.cat([self.item_tokens.codes_of(clean), codes], 1), ages, n_clean)
         mask = one_pass_mask(n_clean, self.n_codes).to(clean.device)
         x = self.transformer(x, mask, rows=slice(n_clean * self.n_codes, None))
-        hidden: Tensor = x.view(*noisy.shape, -1)
+        hidden: Tensor = x.view(*codes.shape, -1)
         return hidden
 
-    def target_log_probs(self, tokens: Tensor) -> Tensor:
-        """`log_probs` of the last item alone: (rows, n_codes, codebook_size)."""
-        return self.log_probs(self.target_hidden(tokens.to(self.head.device))).cpu()
+    def target_log_probs(self, history: Tensor, codes: Tensor) -> Tensor:
+        """`log_probs` of targets alone: (rows, n_codes, codebook_size)."""
+        return self.log_probs(self.target_hidden(history.to(self.device), codes.to(self.device))).cpu()
 
     @property
     def _target_rows(self) -> slice:
@@ -160,24 +187,25 @@ class MaskPredictor(nn.Module):
         """Whether the history's keys and values are the same for every target."""
         return self.attention in ("prefix", "inter-item-causal", "causal")
 
-    def cache_history(self, tokens: Tensor) -> tuple[list[KeysValues], Tensor]:
+    def cache_history(self, history: Tensor) -> tuple[list[KeysValues], Tensor]:
         """Keys and values of histories of one length, and the log-probabilities of the all-[MASK] target.
 
         The target's [MASK] rows ride along in the same pass, so the first step costs no pass of its own.
         """
-        tokens = tokens.to(self.head.device)
-        every = torch.cat([tokens, torch.full_like(tokens[:, :1], MASK)], 1)
-        x = self._embed_sequence(every, None, with_target=True)
-        mask = self.mask_for(tokens.shape[1], None, with_target=True)
-        n_kept = tokens.shape[1] * self.n_codes
+        history = history.to(self.device)
+        target = history.new_full((history.shape[0], self.n_codes), MASKED)
+        x = self._embed_with_target(history, target, None)
+        mask = self.mask_for(history.shape[1], None, with_target=True)
+        n_kept = history.shape[1] * self.n_codes
         hidden, kept = self.transformer.encode(x, mask, n_kept, rows=self._target_rows)
         return kept, self.log_probs(hidden).cpu()
 
     def cached_log_probs(self, codes: Tensor, history: list[KeysValues], n_history: int) -> Tensor:
         """Log-probabilities for beams (users, beams, n_codes) that share their user's kept history."""
-        codes = codes.to(self.head.device)
+        codes = codes.to(self.device)
         slots = torch.arange(self.n_codes, device=codes.device)
-        x = self.tokens(self.tokens_of(codes)) + self.positions(torch.zeros_like(slots), slots, n_history)
+        positions = self.positions(torch.zeros_like(slots), slots, n_history)
+        x = self.tokens(self.item_tokens.tokens_of(codes)) + positions
         own = target_mask(self.n_codes).to(codes.device) if self.attention in _CAUSAL_INSIDE else None
         return self.log_probs(self.transformer.with_history(x, history, own_mask=own)).cpu()
 
@@ -202,3 +230,8 @@ def one_pass_mask(n_clean: int, n_codes: int) -> Tensor:
 def target_mask(n_codes: int) -> Tensor:
     """`causal` inside the target: a slot sees itself and the slots before it."""
     return torch.ones(n_codes, n_codes, dtype=torch.bool).tril()
+
+
+def with_target_visible(visible: Tensor) -> Tensor:
+    """Visible history items (rows, items) with the target, which always is, behind them."""
+    return torch.cat([visible, torch.ones_like(visible[:, :1])], 1)

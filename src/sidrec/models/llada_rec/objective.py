@@ -14,10 +14,9 @@ from sidrec.data.histories import Histories
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.loss import masked_loss, total_loss
 from sidrec.models.llada_rec.masking import Noise, history_noise, next_item_noise
-from sidrec.models.llada_rec.network import MASK, MaskPredictor, masked_order
-from sidrec.models.llada_rec.samples import Pairs, codes_table, every_prefix, one_prefix, tokens_table, windows
-from sidrec.sids.semantic_ids import SemanticIds
-from sidrec.sids.vocabulary import Vocabulary
+from sidrec.models.llada_rec.network import MaskPredictor, masked_order, with_target_visible
+from sidrec.models.llada_rec.samples import PAD, Pairs, every_prefix, one_prefix, windows
+from sidrec.sids.item_tokens import MASKED
 from sidrec.training.batches import length_groups
 from sidrec.training.objective import Batch, Losses
 
@@ -29,11 +28,9 @@ Validate = Callable[[nn.Module], dict[str, float]]
 class _Objective:
     """What all ways of sampling share."""
 
-    def __init__(self, ids: SemanticIds, settings: LLaDARecSettings, validate: Validate | None) -> None:
+    def __init__(self, n_codes: int, settings: LLaDARecSettings, validate: Validate | None) -> None:
         self.settings, self._validate = settings, validate
-        self.codes = codes_table(ids.codes)
-        self.tokens = tokens_table(ids.vocabulary.tokens_of(ids.codes), Vocabulary.PAD)
-        self.pad, self.n_codes = len(ids.codes), ids.codes.shape[1]
+        self.n_codes = n_codes
         scale = settings.masking.history_scale
         self.history_scale = 1.0 if scale == "sum" else 1.0 / (settings.max_history + 1)
 
@@ -42,13 +39,6 @@ class _Objective:
 
     def after_epoch(self, module: nn.Module, epoch: int, generator: torch.Generator) -> dict[str, float]:  # noqa: ARG002
         return {}
-
-    def _on_device_of(self, module: MaskPredictor) -> torch.device:
-        """The tables follow the network, once; noise and item numbers are small and follow batch by batch."""
-        device = module.head.device
-        if self.codes.device != device:
-            self.codes, self.tokens = self.codes.to(device), self.tokens.to(device)
-        return device
 
     def _next_item_noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         masking = self.settings.masking
@@ -68,9 +58,9 @@ class PrefixObjective(_Objective):
     """Both losses for (history, next item) pairs: every prefix, or one random prefix per user and epoch."""
 
     def __init__(
-        self, sequences: Histories, ids: SemanticIds, settings: LLaDARecSettings, validate: Validate | None = None
+        self, sequences: Histories, n_codes: int, settings: LLaDARecSettings, validate: Validate | None = None
     ) -> None:
-        super().__init__(ids, settings, validate)
+        super().__init__(n_codes, settings, validate)
         self.sequences = sequences
         self.every = every_prefix(sequences, settings.max_history) if settings.samples == "every-prefix" else None
         self.users = np.flatnonzero(sequences.lengths >= 2)
@@ -100,10 +90,10 @@ class PrefixObjective(_Objective):
         self, module: MaskPredictor, pairs: Pairs, next_noise: Noise, history_noise: Noise, n_rows: int
     ) -> Losses:
         """The share of one group in the batch's loss: sums over its rows, divided by the rows of the whole batch."""
-        device = self._on_device_of(module)
-        history = torch.from_numpy(pairs.histories(self.pad)).long().to(device)  # (rows, width)
+        device = module.device
+        history = torch.from_numpy(pairs.histories()).long().to(device)  # (rows, width)
         target = torch.from_numpy(pairs.items[pairs.targets]).long().to(device)  # (rows,)
-        visible = history != self.pad
+        visible = history != PAD
         noise = history_noise.newest(history.shape[1] + self.joint)
         lossy = self._joint if self.joint else self._apart
         next_item, past = lossy(module, history, target, visible, (next_noise.to(device), noise.to(device)))
@@ -117,14 +107,13 @@ class PrefixObjective(_Objective):
         seen = None if bool(visible.all()) else visible
         next_item = past = torch.zeros(())
         if self.settings.next_item_loss:
-            tokens = torch.cat([self.tokens[history], self._hidden_target(target, next_noise)[:, None]], 1)
-            with_target = None if seen is None else _behind(seen)
-            hidden = module.target_hidden(tokens, with_target)
-            next_item = _weighted(module, hidden, self.codes[target], next_noise)
+            codes = module.item_tokens.codes_of(target)
+            hidden = module.target_hidden(history, codes.masked_fill(next_noise.masked, MASKED), seen)
+            next_item = _weighted(module, hidden, codes, next_noise)
         if self.settings.history_mask_weight > 0:
             noise = Noise(noise.masked & visible[..., None], noise.weight)
-            tokens = self.tokens[history].masked_fill(noise.masked, MASK)
-            past = _weighted(module, module.hidden(tokens, seen, with_target=False), self.codes[history], noise)
+            hidden = module.hidden(history, noise.masked, seen, with_target=False)
+            past = _weighted(module, hidden, module.item_tokens.codes_of(history), noise)
         return next_item, past
 
     def _joint(
@@ -133,23 +122,22 @@ class PrefixObjective(_Objective):
         """The authors' inputs: history and target are masked together, and both losses share one forward pass."""
         next_noise, noise = noises
         every = torch.cat([history, target[:, None]], 1)  # (rows, items)
-        visible = _behind(visible)
+        visible = with_target_visible(visible)
         noise = Noise(noise.masked & visible[..., None], noise.weight)
-        tokens = [self.tokens[every].masked_fill(noise.masked, MASK)] if self.settings.history_mask_weight > 0 else []
+        masked = [noise.masked] if self.settings.history_mask_weight > 0 else []
         if self.settings.next_item_loss:
-            target_tokens = self._hidden_target(target, next_noise)[:, None]
-            tokens.append(torch.cat([self.tokens[history], target_tokens], 1))
-        seen = None if bool(visible.all()) else visible.repeat(len(tokens), 1)
-        hidden = module.hidden(torch.cat(tokens), seen).view(len(tokens), *every.shape, self.n_codes, -1)
+            masked.append(torch.cat([torch.zeros_like(noise.masked[:, 1:]), next_noise.masked[:, None]], 1))
+        n_passes = len(masked)
+        seen = None if bool(visible.all()) else visible.repeat(n_passes, 1)
+        hidden = module.hidden(every.repeat(n_passes, 1), torch.cat(masked), seen)
+        hidden = hidden.view(n_passes, *every.shape, self.n_codes, -1)
+        codes = module.item_tokens.codes_of(every)
         next_item = past = torch.zeros(())
         if self.settings.next_item_loss:
-            next_item = _weighted(module, hidden[-1][:, -1], self.codes[target], next_noise)
+            next_item = _weighted(module, hidden[-1][:, -1], codes[:, -1], next_noise)
         if self.settings.history_mask_weight > 0:
-            past = _weighted(module, hidden[0], self.codes[every], noise)
+            past = _weighted(module, hidden[0], codes, noise)
         return next_item, past
-
-    def _hidden_target(self, target: Tensor, noise: Noise) -> Tensor:
-        return self.tokens[target].masked_fill(noise.masked, MASK)
 
 
 class OnePassObjective(_Objective):
@@ -160,9 +148,9 @@ class OnePassObjective(_Objective):
     """
 
     def __init__(
-        self, sequences: Histories, ids: SemanticIds, settings: LLaDARecSettings, validate: Validate | None = None
+        self, sequences: Histories, n_codes: int, settings: LLaDARecSettings, validate: Validate | None = None
     ) -> None:
-        super().__init__(ids, settings, validate)
+        super().__init__(n_codes, settings, validate)
         self.windows = windows(sequences, settings.max_history)
         self.n_samples = len(self.windows)
 
@@ -177,7 +165,7 @@ class OnePassObjective(_Objective):
         tokens_per_row = self.windows.n_targets[batch.rows[mine]] * 2 * self.n_codes
         for group in length_groups(tokens_per_row, max_tokens=GROUP_TOKENS):
             at = torch.from_numpy(mine[group])
-            items = torch.from_numpy(self.windows.padded(batch.rows[mine[group]], self.pad)).long()
+            items = torch.from_numpy(self.windows.padded(batch.rows[mine[group]])).long()
             yield self.group_losses(
                 cast(MaskPredictor, module), items, next_noise.take(at), history_noise.take(at), n_targets
             )
@@ -186,40 +174,35 @@ class OnePassObjective(_Objective):
         self, module: MaskPredictor, items: Tensor, next_noise: Noise, history_noise: Noise, n_targets: int
     ) -> Losses:
         """The share of one group of windows in the batch's loss, divided by the targets of the whole batch."""
-        device = self._on_device_of(module)
+        device = module.device
         items, next_noise, history_noise = items.to(device), next_noise.to(device), history_noise.to(device)
         clean, target = items[:, :-1], items[:, 1:]  # (rows, targets)
-        real = target != self.pad
+        real = target != PAD
         count = clean.shape[1]
         next_item = past = torch.zeros(())
         if self.settings.next_item_loss:
             noise = Noise(next_noise.masked[:, :count] & real[..., None], next_noise.weight[:, :count])
-            noisy = self.tokens[target].masked_fill(noise.masked, MASK)
+            codes = module.item_tokens.codes_of(target)
             # padding stands on the right, where no real item looks, so the pattern alone hides it
-            hidden = module.one_pass_hidden(self.tokens[clean], noisy)
-            next_item = _weighted(module, hidden, self.codes[target], noise)
+            hidden = module.one_pass_hidden(clean, codes.masked_fill(noise.masked, MASKED))
+            next_item = _weighted(module, hidden, codes, noise)
         if self.settings.history_mask_weight > 0:
             behind = real.flip(1).cumsum(1).flip(1)  # targets that have this item in their history
             weight = history_noise.weight[:, :count] * behind[..., None]
             noise = Noise(history_noise.masked[:, :count] & real[..., None], weight)
-            tokens = self.tokens[clean].masked_fill(noise.masked, MASK)
-            past = _weighted(module, module.hidden(tokens, with_target=False), self.codes[clean], noise)
+            hidden = module.hidden(clean, noise.masked, with_target=False)
+            past = _weighted(module, hidden, module.item_tokens.codes_of(clean), noise)
         return self._losses(next_item / n_targets, past * self.history_scale / n_targets)
 
 
 def make_objective(
-    sequences: Histories, ids: SemanticIds, settings: LLaDARecSettings, validate: Validate | None = None
+    sequences: Histories, n_codes: int, settings: LLaDARecSettings, validate: Validate | None = None
 ) -> PrefixObjective | OnePassObjective:
     """The objective for the chosen way of sampling."""
     kind = OnePassObjective if settings.samples == "one-pass" else PrefixObjective
-    return kind(sequences, ids, settings, validate)
+    return kind(sequences, n_codes, settings, validate)
 
 
 def _weighted(module: MaskPredictor, hidden: Tensor, codes: Tensor, noise: Noise) -> Tensor:
     """The masked tokens' loss, computed only where something is masked."""
     return masked_loss(module.token_losses(hidden, codes, noise.masked), masked_order(noise.weight, noise.masked))
-
-
-def _behind(visible: Tensor) -> Tensor:
-    """Visible items with the target, which always is, behind them."""
-    return torch.cat([visible, torch.ones_like(visible[:, :1])], 1)

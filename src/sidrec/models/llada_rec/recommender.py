@@ -6,8 +6,6 @@ import copy
 from pathlib import Path
 from typing import ClassVar, Self
 
-from torch import Tensor
-
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Dataset
@@ -15,13 +13,12 @@ from sidrec.decoding.diffusion import Predict
 from sidrec.models.capabilities import Exports
 from sidrec.models.id_search import Ask, SearchSettings
 from sidrec.models.llada_rec.config import LLaDARecSettings, LLaDASearch
+from sidrec.models.llada_rec.engines import ExportedNetwork
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.objective import make_objective
 from sidrec.models.llada_rec.predict import CodePredictor, make_predict
-from sidrec.models.llada_rec.samples import tokens_table
 from sidrec.models.sid_generator import SidGenerator, Validate
 from sidrec.sids.semantic_ids import SemanticIds
-from sidrec.sids.vocabulary import Vocabulary
 from sidrec.training.objective import Objective
 
 SHARED_HISTORY_USERS, REPEATED_HISTORY_USERS = 64, 8
@@ -35,22 +32,22 @@ class LLaDARec(SidGenerator[MaskPredictor], Exports):
     settings_class: ClassVar[type[Settings]] = LLaDARecSettings
     settings: LLaDARecSettings
     engine = "torch"
-    _exported: CodePredictor | None = None
-    _tokens: tuple[SemanticIds, Tensor] | None = None
+    _exported: ExportedNetwork | None = None
 
     def _build(self, ids: SemanticIds) -> MaskPredictor:
         self.engine, self._exported = "torch", None
-        return MaskPredictor(ids.codebook_sizes, self.settings)
+        return MaskPredictor(ids, self.settings)
 
     def _objective(self, data: Dataset, ids: SemanticIds, validate: Validate | None) -> Objective:
-        return make_objective(data.train_sequences(), ids, self.settings, validate)
+        return make_objective(data.train_sequences(), ids.n_codes, self.settings, validate)
 
-    def _predict(self, network: MaskPredictor, ids: SemanticIds, ask: Ask, search: SearchSettings) -> Predict:
+    def _with_items(self, network: MaskPredictor, ids: SemanticIds) -> MaskPredictor:
+        return network.with_items(ids)
+
+    def _predict(self, network: MaskPredictor, ask: Ask, search: SearchSettings) -> Predict:
         assert isinstance(search, LLaDASearch)
-        if self._tokens is None or self._tokens[0] is not ids:
-            self._tokens = ids, tokens_table(ids.vocabulary.tokens_of(ids.codes), Vocabulary.PAD)
-        tokens = self._tokens[1][ask.items]
-        return make_predict(self._exported or network, tokens, frozen_history=search.frozen_history)
+        asked: CodePredictor = network if self._exported is None else self._exported.with_items_of(network)
+        return make_predict(asked, ask.items, frozen_history=search.frozen_history)
 
     def _users_at_once(self, network: MaskPredictor, search: SearchSettings) -> int:
         assert isinstance(search, LLaDASearch)

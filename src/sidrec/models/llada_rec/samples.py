@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from sidrec.data.histories import Histories
+
+PAD = -1
+"""The item that is none."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,11 @@ class Pairs:
     def take(self, rows: NDArray[np.int64]) -> Pairs:
         return Pairs(self.items, self.starts[rows], self.targets[rows])
 
-    def histories(self, pad: int) -> NDArray[np.int32]:
-        """(samples, longest history), newest item last, `pad` on the left."""
+    def histories(self) -> NDArray[np.int32]:
+        """(samples, longest history), newest item last, PAD on the left."""
         width = int(self.lengths.max())
         at = self.targets[:, None] - np.arange(width, 0, -1)  # (samples, width)
-        return np.where(at >= self.starts[:, None], self.items[np.maximum(at, 0)], pad)
+        return np.where(at >= self.starts[:, None], self.items[np.maximum(at, 0)], PAD)
 
 
 def every_prefix(sequences: Histories, max_history: int) -> Pairs:
@@ -67,11 +69,11 @@ class Windows:
     def n_targets(self) -> NDArray[np.int64]:
         return self.ends - self.starts - 1
 
-    def padded(self, rows: NDArray[np.int64], pad: int) -> NDArray[np.int32]:
-        """(rows, longest window), oldest item first, `pad` on the right."""
+    def padded(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """(rows, longest window), oldest item first, PAD on the right."""
         starts, ends = self.starts[rows], self.ends[rows]
         at = starts[:, None] + np.arange(int((ends - starts).max()))
-        return np.where(at < ends[:, None], self.items[np.minimum(at, len(self.items) - 1)], pad)
+        return np.where(at < ends[:, None], self.items[np.minimum(at, len(self.items) - 1)], PAD)
 
 
 def windows(sequences: Histories, max_history: int) -> Windows:
@@ -85,14 +87,3 @@ def windows(sequences: Histories, max_history: int) -> Windows:
     number = np.arange(len(user)) - np.repeat(np.cumsum(counts) - counts, counts)
     ends = lasts[user] - number * max_history
     return Windows(sequences.items, np.maximum(firsts[user], ends - max_history - 1), ends)
-
-
-def codes_table(codes: NDArray[np.int32]) -> Tensor:
-    """Codes by item, with one row of zeros behind them for the padding item."""
-    return torch.from_numpy(np.vstack([codes, np.zeros_like(codes[:1])])).long()
-
-
-def tokens_table(tokens: NDArray[np.int64], pad_token: int) -> Tensor:
-    """Tokens by item, compact, with one row of padding behind them."""
-    padding = np.full_like(tokens[:1], pad_token)
-    return torch.from_numpy(np.vstack([tokens, padding]).astype(np.int32))
