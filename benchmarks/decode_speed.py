@@ -26,8 +26,10 @@ from sidrec.decoding.top_k import first_best
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.predict import make_predict
+from sidrec.sids.semantic_ids import SemanticIds
 
 N_CODES, K, N_HISTORY, BEAMS, D_MODEL, N_LAYERS, D_FF = 4, 256, 20, 50, 256, 4, 1024
+N_ITEMS = 25_000
 SIZES = (K,) * N_CODES
 
 
@@ -36,26 +38,28 @@ def network(attention: str) -> MaskPredictor:
     settings = LLaDARecSettings.model_validate(
         {"d_model": D_MODEL, "n_heads": 8, "n_layers": N_LAYERS, "d_ff": D_FF, "attention": attention}
     )
-    module = MaskPredictor(SIZES, settings).eval()
+    ids = SemanticIds(skewed_codes(N_ITEMS), SIZES, [str(item) for item in range(N_ITEMS)])
+    module = MaskPredictor(ids, settings).eval()
     torch.nn.init.normal_(module.head, std=0.3)  # confident enough that beams differ
     return module
 
 
 def histories(n_users: int) -> Tensor:
-    offsets = 3 + torch.arange(N_CODES) * K
-    return torch.randint(0, K, (n_users, N_HISTORY, N_CODES)) + offsets
+    return torch.randint(0, N_ITEMS, (n_users, N_HISTORY))
 
 
-def literal(module: MaskPredictor, tokens: Tensor) -> Tensor:
+def literal(module: MaskPredictor, items: Tensor) -> Tensor:
     """The published procedure: B copies from the first step on, full passes, logits over the whole vocabulary."""
-    users = len(tokens)
+    users = len(items)
     codes = torch.full((users, BEAMS, N_CODES), -1)
     scores = torch.full((users, BEAMS), -1e9)
     scores[:, 0] = 0.0
-    past = tokens.repeat_interleave(BEAMS, 0)
+    past = module.item_tokens.codes_of(items).repeat_interleave(BEAMS, 0)
+    mask = module.mask_for(N_HISTORY, None, with_target=True)
     for _ in range(N_CODES):
-        rows = torch.cat([past, module.tokens_of(codes).flatten(0, 1)[:, None]], 1)
-        logits = module.hidden(rows) @ module.head.flatten(0, 1).mT  # every row: (users * B, items, M, M * K)
+        rows = torch.cat([past, codes.flatten(0, 1)[:, None]], 1)
+        hidden = module.transformer(module.embed_sequence(rows, None, with_target=True), mask).view(*rows.shape, -1)
+        logits = hidden @ module.head.flatten(0, 1).mT  # every row: (users * B, items, M, M * K)
         log_probs = logits.log_softmax(-1)[:, -1].view(users, BEAMS, N_CODES, N_CODES, K)
         own = log_probs[:, :, torch.arange(N_CODES), torch.arange(N_CODES)]  # (users, B, M, K)
         slot = own.amax(-1).masked_fill(codes >= 0, -torch.inf).argmax(-1)  # (users, B)
@@ -77,10 +81,10 @@ class Way:
     lazy_block: int = 0
     constrained: bool = False
 
-    def run(self, module: MaskPredictor, tokens: Tensor, index: ItemIndex) -> None:
+    def run(self, module: MaskPredictor, items: Tensor, index: ItemIndex) -> None:
         plan = SearchPlan(N_CODES, 10 if self.lazy_block else BEAMS, self.n_steps, BEAMS, lazy_block=self.lazy_block)
-        predict: Predict = make_predict(module, tokens)
-        search(predict, len(tokens), plan, index if self.constrained else None)
+        predict: Predict = make_predict(module, items)
+        search(predict, len(items), plan, index if self.constrained else None)
 
 
 WAYS = (
@@ -104,12 +108,12 @@ def contest(n_users: int, rounds: int, index: ItemIndex, *, slow_rounds: int) ->
     nets = {pattern: network(pattern) for pattern in ("bidirectional", "prefix")}
     times: dict[str, list[float]] = {"literal": [], **{way.name: [] for way in WAYS}}
     for turn in range(rounds + 1):
-        tokens = histories(n_users)
+        items = histories(n_users)
         if turn <= slow_rounds:
-            times["literal"].append(timed(lambda t=tokens: literal(nets["bidirectional"], t)))
+            times["literal"].append(timed(lambda i=items: literal(nets["bidirectional"], i)))
         for way in WAYS:
             if way.attention == "prefix" or turn <= slow_rounds:
-                times[way.name].append(timed(lambda w=way, t=tokens: w.run(nets[w.attention], t, index)))
+                times[way.name].append(timed(lambda w=way, i=items: w.run(nets[w.attention], i, index)))
     return {name: 1000 * statistics.median(values[1:]) / n_users for name, values in times.items()}
 
 
@@ -143,7 +147,7 @@ def main() -> None:
     parser.add_argument("--slow-rounds", type=int, default=3)
     parser.add_argument("--without-constraint-sizes", action="store_true", help="skip the 25k / 1M / 10M items part")
     options = parser.parse_args()
-    index = ItemIndex(skewed_codes(25_000), SIZES)
+    index = ItemIndex(skewed_codes(N_ITEMS), SIZES)
     torch.set_num_threads(1)
     one = contest(1, options.rounds, index, slow_rounds=options.slow_rounds)
     p50, p95 = latencies(index, 60)

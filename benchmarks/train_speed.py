@@ -20,9 +20,9 @@ from torch import Tensor
 
 from sidrec.data.histories import Histories
 from sidrec.models.llada_rec.config import LLaDARecSettings
-from sidrec.models.llada_rec.network import MASK, MaskPredictor
+from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.objective import OnePassObjective, PrefixObjective, make_objective
-from sidrec.models.llada_rec.samples import every_prefix
+from sidrec.models.llada_rec.samples import PAD, every_prefix
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.training.objective import Batch
 
@@ -46,10 +46,10 @@ class Literal:
 
     def __init__(self, data: Histories, ids: SemanticIds) -> None:
         self.settings = settings(head="shared", masking={"history_input": "history-and-target"})
-        self.network = MaskPredictor(SIZES, self.settings)
+        self.network = MaskPredictor(ids, self.settings)
         for block in self.network.transformer.layers():
             block.attention_dropout = 0.1
-        self.objective = PrefixObjective(data, ids, self.settings)
+        self.objective = PrefixObjective(data, N_CODES, self.settings)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), 1e-3, fused=True)
 
     def step(self, rows: np.ndarray, generator: torch.Generator) -> int:
@@ -57,32 +57,29 @@ class Literal:
         pairs = objective.pairs(rows, generator)
         next_noise = objective._next_item_noise(len(rows), generator)
         past_noise = objective._history_noise(len(rows), MAX_HISTORY + 1, generator)
-        history = pairs.histories(objective.pad)
-        padded = np.full((len(rows), MAX_HISTORY), objective.pad)
+        history = pairs.histories()
+        padded = np.full((len(rows), MAX_HISTORY), PAD)
         padded[:, MAX_HISTORY - history.shape[1] :] = history
         every = torch.cat(
             [torch.from_numpy(padded).long(), torch.from_numpy(pairs.items[pairs.targets]).long()[:, None]], 1
         )
-        visible = every != objective.pad
-        tokens, codes = objective.tokens[every], objective.codes[every]
+        visible = every != PAD
         masked = past_noise.masked & visible[..., None]
         self.optimizer.zero_grad(set_to_none=True)
-        past = self._loss(tokens.masked_fill(masked, MASK), visible, codes, masked, past_noise.weight) / (
-            MAX_HISTORY + 1
-        )
+        past = self._loss(every, visible, masked, past_noise.weight) / (MAX_HISTORY + 1)
         masked = torch.zeros_like(masked)
         masked[:, -1] = next_noise.masked
         weight = torch.ones_like(past_noise.weight)
         weight[:, -1] = next_noise.weight
-        next_item = self._loss(tokens.masked_fill(masked, MASK), visible, codes, masked, weight)
+        next_item = self._loss(every, visible, masked, weight)
         ((next_item + 3.0 * past) / len(rows)).backward()
         finish(network, self.optimizer)
         return len(rows)
 
-    def _loss(self, tokens: Tensor, visible: Tensor, codes: Tensor, masked: Tensor, weight: Tensor) -> Tensor:
-        hidden = self.network.hidden(tokens, visible)
+    def _loss(self, items: Tensor, visible: Tensor, masked: Tensor, weight: Tensor) -> Tensor:
+        hidden = self.network.hidden(items, masked, visible)
         logits = hidden @ self.network.head.flatten(0, 1).mT  # (rows, items, slots, whole vocabulary)
-        right = codes + torch.arange(N_CODES) * SIZES[0]
+        right = self.network.item_tokens.codes_of(items) + torch.arange(N_CODES) * SIZES[0]
         token_losses = F.cross_entropy(logits[masked], right[masked], reduction="none")
         return (token_losses * weight[masked]).sum()
 
@@ -92,8 +89,8 @@ class Ours:
 
     def __init__(self, data: Histories, ids: SemanticIds, **values: object) -> None:
         self.settings = settings(**values)
-        self.network = MaskPredictor(SIZES, self.settings)
-        self.objective = make_objective(data, ids, self.settings)
+        self.network = MaskPredictor(ids, self.settings)
+        self.objective = make_objective(data, N_CODES, self.settings)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), 1e-3, fused=True)
 
     def step(self, rows: np.ndarray, generator: torch.Generator) -> int:

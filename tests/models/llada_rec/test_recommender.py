@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+import torch
 
 from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.data.synthetic import clusters, cycle
@@ -158,6 +160,19 @@ def test_new_items_can_be_recommended_and_others_keep_their_scores(tmp_path: Pat
     assert "new-3" not in kept.item_ids[0] and "new-2" in kept.item_ids[0]
     assert kept == fitted.recommend(history, k=540)
     assert loaded.recommend([["new-3"]], k=3).fallback == [False]  # a removed item still speaks in histories
+
+
+def test_models_that_share_weights_have_their_own_new_items() -> None:
+    """Two copies take different items under the same number: each knows only its own."""
+    one, other, text = copy.copy(model()), copy.copy(model()), data().catalog.frame
+    one.add_items(text[:1].with_columns(pl.Series("item_id", ["x"])))
+    other.add_items(text[20:21].with_columns(pl.Series("item_id", ["y"])))
+    new = torch.tensor([40])
+    for changed in (one, other):
+        assert changed.network.item_tokens.codes_of(new).tolist() == changed.semantic_ids.codes[40:].tolist()
+    assert one.semantic_ids.codes[40].tolist() != other.semantic_ids.codes[40].tolist()
+    assert len(model().network.item_tokens.codes) == 41
+    assert "x" in one.recommend([["x"]], 41).item_ids[0]
 
 
 def test_new_items_must_fit_the_catalogue() -> None:
