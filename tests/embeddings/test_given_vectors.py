@@ -70,7 +70,7 @@ def test_unreadable_files_are_named(tmp_path):
         "objects.npy": "is not a plain .npy array",
         "words.npy": "instead of numbers",
         "broken.safetensors": "is not a safetensors file",
-        "broken.parquet": "cannot be read as parquet",
+        "broken.parquet": "is not a readable parquet file",
         "ids.parquet": "has no column item_id",
         "ragged.parquet": "the vector of item 'b' has 1 numbers, the first one 2",
         "hole.parquet": "the vector of item 'b' holds NaN",

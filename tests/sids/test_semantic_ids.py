@@ -3,12 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidrec.core.artifacts import Origin, write
-from sidrec.core.errors import InputError
+from sidrec.core.errors import ArtifactError, InputError
 from sidrec.sids.semantic_ids import SemanticIds
 
 
@@ -58,3 +59,27 @@ def test_codes_that_do_not_fit_are_refused() -> None:
         SemanticIds(np.zeros((2, 2), np.int32), (3, 3), ["a"])
     with pytest.raises(InputError, match="outside their codebooks"):
         SemanticIds(np.array([[3]], np.int32), (3,), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("codebooks.json", '{"codebook_sizes": []}', "codebooks must have at least one code each"),
+        ("codebooks.json", '{"codebook_sizes": [2, 0]}', "codebooks must have at least one code each"),
+        ("codebooks.json", '{"codebook_sizes": "2"}', "codebook_sizes: input should be a valid array"),
+        ("codebooks.json", '{"codebook_sizes": [2, 2, 2]}', "has no column code_2"),
+        ("codes.parquet", {"code_0": [0, 7]}, "has codes outside their codebooks"),
+        ("codes.parquet", {"code_0": [0, -1]}, "column code_0 has numbers below zero"),
+        ("codes.parquet", {"item_id": ["a", "a"]}, "column item_id has 'a' more than once"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(tmp_path, name, content, said):
+    SemanticIds(np.array([[0, 1], [1, 0]], np.int32), (2, 2), ["a", "b"]).write_files(tmp_path)
+    if isinstance(content, str):
+        (tmp_path / name).write_text(content)
+    else:
+        changed = [pl.Series(column, values) for column, values in content.items()]
+        frame = pl.read_parquet(tmp_path / name).with_columns(changed)
+        frame.write_parquet(tmp_path / name)
+    with pytest.raises(ArtifactError, match=said):
+        SemanticIds.read_files(tmp_path)

@@ -9,6 +9,7 @@ import typer
 from sidrec.cli import (
     benchmark_verb,
     compare_verb,
+    console,
     data_verbs,
     demo_verb,
     embed_verb,
@@ -50,7 +51,7 @@ def main() -> None:
     try:
         app()
     except SidrecError as error:
-        sys.stderr.write(f"sidrec: {error}\n")
+        console.complain(str(error))
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("sidrec: stopped; run the same command again to go on.\n")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sidrec.core.plain_text import in_json, many_lines, one_line
 from sidrec.core.progress import Progress, terminal_progress
 
 
@@ -16,26 +17,33 @@ def progress() -> Progress:
 
 
 def say(text: str = "") -> None:
-    sys.stdout.write(text + "\n")
+    """One line; titles, ids and paths in it are shown and never steer the terminal."""
+    sys.stdout.write(one_line(text) + "\n")
+
+
+def complain(text: str) -> None:
+    """What went wrong, on standard error."""
+    sys.stderr.write(f"sidrec: {many_lines(text)}\n")
 
 
 def show_json(value: Mapping[str, Any]) -> None:
     """Exactly one JSON object on one line."""
-    say(json.dumps(value, ensure_ascii=False, default=str))
+    sys.stdout.write(in_json(json.dumps(value, ensure_ascii=False, default=str)) + "\n")
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A readable table; numbers stand right."""
+    """A readable table; numbers stand right. Everything in it is text, so that no title is taken for markup."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     rows = [list(row) for row in rows]
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for place, column in enumerate(columns):
-        numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    table = Table(title=Text(one_line(title)), title_justify="left", header_style="bold")
+    for number, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[number], int | float) for row in rows)
+        table.add_column(Text(one_line(column)), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_shown(value) for value in row))
+        table.add_row(*(Text(_shown(value)) for value in row))
     Console().print(table)
 
 
@@ -50,4 +58,4 @@ def _shown(value: object) -> str:
         return {True: "yes", False: "no", None: "-"}[value]
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else one_line(str(value))

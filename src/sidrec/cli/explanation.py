@@ -22,6 +22,7 @@ def show(
     from rich.console import Console
     from rich.text import Text
 
+    from sidrec.core.plain_text import one_line
     from sidrec.decoding.drawing import draw, tell
     from sidrec.models.id_search import SearchSettings
 
@@ -31,7 +32,7 @@ def show(
     terminal = Console(highlight=False)
     for line in lines:
         style = next((style for mark, style in STYLES if mark in line), "")
-        terminal.print(Text(line, style=style), soft_wrap=True)
+        terminal.print(Text(one_line(line), style=style), soft_wrap=True)
 
 
 def as_dicts(generation: Generation, titles: Sequence[str], n_titles: int = 10) -> list[dict[str, Any]]:

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import polars as pl
 
 from sidrec.core.checked_files import damaged, reason
-from sidrec.core.errors import ArtifactError
 from sidrec.core.memory import too_large
 
 ColumnKind = Literal["id", "text", "count", "whole", "number", "flag"]
@@ -26,32 +25,39 @@ _MAX_ROWS = (1 << 31) - 1
 _CELL_BYTES = 8
 
 
+class UnreadableError(Exception):
+    """Why a file is no table; the reader of the file adds the next step."""
+
+
 def read_table(file: Path, columns: Mapping[str, ColumnKind]) -> pl.DataFrame:
     """A parquet file that has these columns (and perhaps others)."""
-    frame = _read(file)
+    try:
+        frame = read_parquet(file)
+    except UnreadableError as error:
+        raise damaged(file, str(error)) from None
     for name, kind in columns.items():
         if name not in frame.columns:
             raise damaged(file, f"has no column {name}")
-        _check(frame[name], kind, file)
+        check_column(frame[name], kind, file)
     return frame
 
 
-def _read(file: Path) -> pl.DataFrame:
-    """Through Arrow, which tells sizes before it reads and answers damage with errors."""
+def read_parquet(file: Path) -> pl.DataFrame:
+    """Through Arrow, which tells sizes before it reads and answers damage with errors; the name is no pattern."""
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(file) as found:
-            _refuse_large(file, found.metadata)
+            _refuse_large(found.metadata)
             table = found.read().replace_schema_metadata()
             # polars believes its neighbours: names and strings must be UTF-8, offsets in range
             _spell_names(list(table.schema))
             table.validate(full=True)
             frame = pl.from_arrow(table)
-    except ArtifactError:
+    except UnreadableError:
         raise
     except Exception as error:  # a parser that is lied to may raise anything
-        raise damaged(file, f"is not a readable parquet file ({reason(error)})") from None
+        raise UnreadableError(f"is not a readable parquet file ({reason(error)})") from None
     assert isinstance(frame, pl.DataFrame)
     return frame
 
@@ -63,17 +69,18 @@ def _spell_names(fields: list[Any]) -> None:
         _spell_names([field.type.field(inner) for inner in range(field.type.num_fields)])
 
 
-def _refuse_large(file: Path, facts: Any) -> None:
+def _refuse_large(facts: Any) -> None:
     unpacked = sum(facts.row_group(group).total_byte_size for group in range(facts.num_row_groups))
     cells = facts.num_rows * max(facts.num_columns, 1) * _CELL_BYTES
-    if facts.num_rows > _MAX_ROWS or facts.num_rows < 0:
-        raise damaged(file, f"claims to have {facts.num_rows:,} rows")
+    if not 0 <= facts.num_rows <= _MAX_ROWS:
+        raise UnreadableError(f"claims to have {facts.num_rows:,} rows")
     why = too_large(max(unpacked, cells))
     if why is not None:
-        raise ArtifactError(f"{file}: {why}.")
+        raise UnreadableError(why)
 
 
-def _check(column: pl.Series, kind: ColumnKind, file: Path) -> None:
+def check_column(column: pl.Series, kind: ColumnKind, file: Path) -> None:
+    """A column that is not of `kind` is an error that says why."""
     if not _fits(column.dtype, kind):
         raise damaged(file, f"column {column.name} holds {column.dtype} instead of {_WORDS[kind]}")
     if column.null_count():

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TextIO
 
+from sidrec.core.plain_text import many_lines, one_line
+
 
 class ProgressTask(Protocol):
     """One bar: `advance(n, loss=1.2)` moves it and shows the named figures beside it."""
@@ -69,7 +71,7 @@ class _LineTask:
         of = f"/{self._total}" if self._total else ""
         left = f", {(self._total - self._done) / rate:.0f} s left" if self._total and rate > 0 else ""
         named = "".join(f", {key} {_figure(value)}" for key, value in self._figures.items())
-        self._stream.write(f"{self._name}: {self._done}{of}, {elapsed:.0f} s{left}{named}\n")
+        self._stream.write(f"{one_line(self._name)}: {self._done}{of}, {elapsed:.0f} s{left}{named}\n")
         self._stream.flush()
 
 
@@ -87,7 +89,7 @@ class LineProgress:
         line.finish()
 
     def note(self, text: str) -> None:
-        self._stream.write(text + "\n")
+        self._stream.write(many_lines(text) + "\n")
         self._stream.flush()
 
 
@@ -106,26 +108,27 @@ class RichProgress:
     def __init__(self) -> None:
         from rich.console import Console
 
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, emoji=False)
         self._bars: Any = None
 
     @contextmanager
     def task(self, name: str, total: int | None = None) -> Iterator[ProgressTask]:
         if self._bars is not None:
-            yield _RichTask(self._bars, self._bars.add_task(name, total=total, figures=""))
+            yield _RichTask(self._bars, self._bars.add_task(one_line(name), total=total, figures=""))
             return
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
-        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        words, figures = (TextColumn(f"{{task.{part}}}", markup=False) for part in ("description", "fields[figures]"))
+        columns = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), figures)
         try:
-            with Bars(*columns, TextColumn("{task.fields[figures]}"), console=self._console) as self._bars:
-                yield _RichTask(self._bars, self._bars.add_task(name, total=total, figures=""))
+            with Bars(*columns, console=self._console) as self._bars:
+                yield _RichTask(self._bars, self._bars.add_task(one_line(name), total=total, figures=""))
         finally:
             self._bars = None
 
     def note(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False)
+        self._console.print(many_lines(text), highlight=False, markup=False)
 
 
 def terminal_progress() -> Progress:
@@ -134,4 +137,4 @@ def terminal_progress() -> Progress:
 
 
 def _figure(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.4g}"
+    return one_line(value) if isinstance(value, str) else f"{value:.4g}"

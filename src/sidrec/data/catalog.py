@@ -42,7 +42,12 @@ class Catalog:
         ids = self.item_ids.to_list()
         if TITLE not in self.frame.columns:
             return ids
-        shown = self.frame[TITLE].cast(pl.String, strict=False).to_list()
+        column = self.frame[TITLE]
+        if column.dtype == pl.List(pl.String):
+            column = column.list.join(", ", ignore_nulls=True)
+        if column.dtype.is_nested():
+            return ids
+        shown = column.cast(pl.String, strict=False).to_list()
         return [title or item_id for title, item_id in zip(shown, ids, strict=True)]
 
     def matching(self, column: str, values: Sequence[str]) -> NDArray[np.bool_]:

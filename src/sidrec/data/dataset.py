@@ -12,9 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.artifacts import Artifact, Origin, open_artifact, write, write_json
+from sidrec.core.checked_files import damaged
+from sidrec.core.checked_tables import ColumnKind, check_column, read_table
 from sidrec.data.catalog import Catalog
-from sidrec.data.histories import Histories
-from sidrec.data.schema import CATALOG_FILE, EVENTS_FILE, STATISTICS_FILE, USERS_FILE
+from sidrec.data.histories import Histories, offsets_of
+from sidrec.data.schema import CATALOG_FILE, EVENTS_FILE, ITEM_ID, STATISTICS_FILE, TIMESTAMP, USER_ID, USERS_FILE
 from sidrec.data.statistics import Statistics, describe
 
 Split = Literal["validation", "test"]
@@ -118,18 +120,32 @@ class Dataset:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Dataset:
-        users = pl.read_parquet(artifact.file(USERS_FILE))
-        events = pl.read_parquet(artifact.file(EVENTS_FILE))
-        lengths = users["length"].to_numpy().astype(np.int64)
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        stamps = events["timestamp"].to_numpy() if "timestamp" in events.columns else None
+        """Every file is checked against the others, so that a dataset that loads can be used."""
+        catalog = Catalog(read_table(artifact.file(CATALOG_FILE), {ITEM_ID: "id"}))
+        counts: dict[str, ColumnKind] = dict.fromkeys(("length", "train_end", "validation_end"), "count")
+        users = read_table(artifact.file(USERS_FILE), {USER_ID: "id", **counts})
+        events = read_table(artifact.file(EVENTS_FILE), {"item": "count"})
+        lengths, train_ends, validation_ends = (users[name].to_numpy().astype(np.int64) for name in counts)
+        if (lengths > events.height).any() or int(lengths.sum()) != events.height:
+            raise damaged(artifact.file(USERS_FILE), f"its lengths do not add up to the {events.height:,} events")
+        if (train_ends > validation_ends).any() or (validation_ends > lengths).any():
+            raise damaged(artifact.file(USERS_FILE), "a split ends before it begins, or behind the last item")
+        if events.height and int(events["item"].max()) >= len(catalog):  # type: ignore[arg-type]
+            raise damaged(artifact.file(EVENTS_FILE), f"names items beyond the {len(catalog):,} of the catalogue")
         return cls(
-            catalog=Catalog(pl.read_parquet(artifact.file(CATALOG_FILE))),
-            user_ids=users["user_id"],
-            sequences=Histories(events["item"].to_numpy().astype(np.int32, copy=False), offsets),
-            train_ends=users["train_end"].to_numpy().astype(np.int64),
-            validation_ends=users["validation_end"].to_numpy().astype(np.int64),
-            timestamps=stamps,
+            catalog=catalog,
+            user_ids=users[USER_ID],
+            sequences=Histories(events["item"].to_numpy().astype(np.int32), offsets_of(lengths)),
+            train_ends=train_ends,
+            validation_ends=validation_ends,
+            timestamps=_timestamps(events, artifact.file(EVENTS_FILE)),
             fingerprint=artifact.fingerprint,
             path=artifact.path,
         )
+
+
+def _timestamps(events: pl.DataFrame, file: Path) -> NDArray[np.int64] | None:
+    if TIMESTAMP not in events.columns:
+        return None
+    check_column(events[TIMESTAMP], "whole", file)
+    return events[TIMESTAMP].to_numpy().astype(np.int64)

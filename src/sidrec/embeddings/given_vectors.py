@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sidrec.core.checked_tables import UnreadableError, read_parquet
 from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
 from sidrec.data.schema import ITEM_ID
@@ -108,9 +109,9 @@ def _read_safetensors(path: Path) -> GivenVectors:
 
 def _read_parquet(path: Path) -> GivenVectors:
     try:
-        frame = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path}: cannot be read as parquet: {error}.") from None
+        frame = read_parquet(path)
+    except UnreadableError as error:
+        raise InputError(f"{path}: {error}; export it again.") from None
     if ITEM_ID not in frame.columns:
         raise InputError(f"{path}: has no column {ITEM_ID}; it has: {', '.join(frame.columns)}.")
     if frame.is_empty() or frame.width == 1:

@@ -163,5 +163,5 @@ def _read_part(folder: Path, begin: int) -> tuple[pl.DataFrame, float] | None:
     file = folder / f"{begin}.parquet"
     if not file.is_file():
         return None
-    part = pl.read_parquet(file)
+    part = pl.read_parquet(file, glob=False)
     return part.drop(_SECONDS), float(part[_SECONDS][0])

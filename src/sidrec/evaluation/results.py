@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,13 +13,21 @@ from typing import Any
 import polars as pl
 
 from sidrec.core.artifacts import Origin, open_artifact, write, write_json
-from sidrec.core.errors import ArtifactError
+from sidrec.core.checked_files import damaged, read_json
+from sidrec.core.checked_tables import ColumnKind, read_table
 from sidrec.metrics.significance import Interval
 
 KIND = "evaluation"
 RANKS_FILE = "ranks.parquet"
 RESULTS_FILE = "results.json"
 TIMING_FILE = "timing.json"
+_METRIC = re.compile(r"[a-z_]+@[1-9]\d{0,8}")
+_RANKS: dict[str, ColumnKind] = {
+    "user_id": "text",
+    "target": "text",
+    **dict.fromkeys(("rank", "code_rank"), "whole"),
+    **dict.fromkeys(("history_length", "target_count", "generated", "invalid", "duplicates"), "count"),
+}
 
 
 @dataclass(frozen=True)
@@ -104,29 +113,48 @@ class Evaluation:
     @classmethod
     def load(cls, path: Path | str) -> Evaluation:
         artifact = open_artifact(Path(path), KIND)
-        ranks = pl.read_parquet(artifact.file(RANKS_FILE))
-        try:
-            return _parsed(artifact.json(RESULTS_FILE), Timing(**artifact.json(TIMING_FILE)), ranks)
-        except (KeyError, TypeError):
-            raise ArtifactError(f"{path}: was written by another version; evaluate again.") from None
+        file = artifact.file(RESULTS_FILE)
+        found, figures = read_json(file, _Findings), read_json(file, dict[str, Any])
+        metrics = {name: value for name, value in figures.items() if "@" in name}
+        if not all(_METRIC.fullmatch(name) and isinstance(value, int | float) for name, value in metrics.items()):
+            raise damaged(file, "has a metric that is no number or has no such name as recall@10")
+        return found.evaluation(
+            metrics, read_json(artifact.file(TIMING_FILE), Timing), read_table(artifact.file(RANKS_FILE), _RANKS)
+        )
 
     def _at(self, prefix: str) -> dict[int, float]:
         found = {name.removeprefix(prefix): value for name, value in self.metrics.items() if name.startswith(prefix)}
         return {int(k): value for k, value in found.items()}
 
 
-def _parsed(found: dict[str, Any], timing: Timing, ranks: pl.DataFrame) -> Evaluation:
-    slices = {
-        name: {bucket: SliceResult(**part) for bucket, part in found[name].items()}
-        for name in ("by_history_length", "by_item_popularity")
-    }
-    return Evaluation(
-        **{name: found[name] for name in ("model", "dataset", "split", "exclude_seen", "users")},
-        metrics={name: value for name, value in found.items() if "@" in name},
-        intervals={name: Interval(*ends) for name, ends in found["intervals"].items()},
-        rates=Rates(**{name: found[name] for name in ("invalid_rate", "duplicate_rate", "collision_rate")}),
-        by_history_length=slices["by_history_length"],
-        by_item_popularity=slices["by_item_popularity"],
-        timing=timing,
-        ranks=ranks,
-    )
+@dataclass(frozen=True)
+class _Findings:
+    """What `results.json` must hold beside the metrics."""
+
+    model: str
+    dataset: str
+    split: str
+    exclude_seen: bool
+    users: int
+    invalid_rate: float
+    duplicate_rate: float
+    collision_rate: float
+    intervals: dict[str, tuple[float, float]]
+    by_history_length: dict[str, SliceResult]
+    by_item_popularity: dict[str, SliceResult]
+
+    def evaluation(self, metrics: dict[str, float], timing: Timing, ranks: pl.DataFrame) -> Evaluation:
+        return Evaluation(
+            self.model,
+            self.dataset,
+            self.split,
+            self.exclude_seen,
+            self.users,
+            metrics,
+            {name: Interval(*ends) for name, ends in self.intervals.items()},
+            Rates(self.invalid_rate, self.duplicate_rate, self.collision_rate),
+            self.by_history_length,
+            self.by_item_popularity,
+            timing,
+            ranks,
+        )

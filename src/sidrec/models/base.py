@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.artifacts import Artifact, Origin, forget_work, open_artifact, write, write_json
+from sidrec.core.checked_tables import read_table
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
@@ -142,14 +143,14 @@ class Recommender(ABC):
         key = str(artifact.settings["model"])
         settings = cls.settings_class.parse(artifact.settings["settings"], owner=key, where=str(artifact.path))
         model = cls(settings, key=key)
-        frame = pl.read_parquet(artifact.file(CATALOG_FILE))
+        frame = read_table(artifact.file(CATALOG_FILE), {ITEM_ID: "id", COUNT: "count"})
         catalog, counts = Catalog(frame.drop(COUNT)), frame[COUNT].to_numpy().astype(np.int64)
         model.trained_on = artifact.made_from.get("dataset", "")
         model._training, model.data_path = artifact.json(TRAINING_FILE), data_path(artifact)
         model._training.pop(DATA, None)
         stock = Stock(catalog, counts, model._read_files(artifact, catalog), changed="catalog" in artifact.made_from)
         if artifact.has(REMOVED_FILE):
-            gone = pl.read_parquet(artifact.file(REMOVED_FILE))[ITEM_ID].to_list()
+            gone = read_table(artifact.file(REMOVED_FILE), {ITEM_ID: "id"})[ITEM_ID].to_list()
             stock = stock.without_items(gone) if gone else stock
         model._stock = stock
         return model

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape as as_markup
+
+from sidrec.core.plain_text import one_line
 
 COLOURS = ("#2f6f9f", "#c8743a", "#4f8f5b", "#8a5aa6", "#b5475a", "#3f9a9a", "#8c7a2f", "#6b7280", "#c06fa0", "#4a58b0")
 _INK, _PALE, _GRID = "#374151", "#6b7280", "#e5e7eb"
@@ -121,19 +123,23 @@ def nice_ticks(low: float, high: float, about: int) -> list[float]:
     return [round(number * step, 12) for number in range(first, last + 1)]
 
 
+def _escape(text: str) -> str:
+    return as_markup(one_line(text))
+
+
 def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img"'
     )
-    return f'{head} aria-label="{escape(title)}" {_FONT}>' + "".join(parts) + "</svg>"
+    return f'{head} aria-label="{_escape(title)}" {_FONT}>' + "".join(parts) + "</svg>"
 
 
 def _title(text: str) -> str:
-    return f'<text x="4" y="15" fill="{_INK}" font-weight="600" font-size="13">{escape(text)}</text>'
+    return f'<text x="4" y="15" fill="{_INK}" font-weight="600" font-size="13">{_escape(text)}</text>'
 
 
 def _text(x: float, y: float, text: str, anchor: str, colour: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{_escape(text)}</text>'
 
 
 def _joined(spots: Sequence[tuple[float, float]]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.artifacts import open_artifact, write_json
-from sidrec.core.errors import ArtifactError, InputError
+from sidrec.core.checked_files import damaged, read_json
+from sidrec.core.checked_tables import read_table
+from sidrec.core.errors import InputError
 from sidrec.sids.id_keys import id_keys
 from sidrec.sids.vocabulary import Vocabulary
 
@@ -94,12 +95,15 @@ class SemanticIds:
     @classmethod
     def read_files(cls, directory: Path, fingerprint: str = "") -> SemanticIds:
         """Read what `write_files` wrote, from a directory that was already verified."""
-        try:
-            frame = pl.read_parquet(Path(directory) / CODES_FILE)
-            sizes = tuple(json.loads((Path(directory) / CODEBOOKS_FILE).read_text())["codebook_sizes"])
-        except FileNotFoundError as error:
-            raise ArtifactError(f"{error.filename}: missing; make the IDs again with `sidrec tokenize`.") from None
-        codes = frame.drop("item_id").to_numpy().astype(np.int32).reshape(len(frame), len(sizes))
+        sizes_file, file = Path(directory) / CODEBOOKS_FILE, Path(directory) / CODES_FILE
+        sizes = read_json(sizes_file, _Codebooks).codebook_sizes
+        if not sizes or min(sizes) < 1 or max(sizes) >= 1 << 31:
+            raise damaged(sizes_file, "codebooks must have at least one code each")
+        slots = [f"code_{slot}" for slot in range(len(sizes))]
+        frame = read_table(file, {"item_id": "id", **dict.fromkeys(slots, "count")})
+        if (frame.select(slots).max().to_numpy() >= np.array(sizes)).any():
+            raise damaged(file, f"has codes outside their codebooks {sizes}")
+        codes = frame.select(slots).to_numpy().astype(np.int32).reshape(len(frame), len(sizes))
         return cls(np.ascontiguousarray(codes), sizes, frame["item_id"].to_list(), fingerprint)
 
     @classmethod
@@ -107,3 +111,8 @@ class SemanticIds:
         """The IDs of a `sids` artefact."""
         artifact = open_artifact(Path(path), "sids")
         return cls.read_files(artifact.path, artifact.fingerprint)
+
+
+@dataclass(frozen=True)
+class _Codebooks:
+    codebook_sizes: tuple[int, ...]
