@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sidrec.data.preparation import PrepareSettings
+from sidrec.data.build_dataset import PrepareSettings
 
 from reference.other_writer import other_writer
 from reference.small_plan import small_plan, small_shop
