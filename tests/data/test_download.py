@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,9 @@ class Server(ThreadingHTTPServer):
     busy = 0
     ranges = True
     asked: list[str]
+    body = BODY
+    tag = '"one"'
+    heeds_if_range = True
 
     @property
     def url(self) -> str:
@@ -45,17 +49,21 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.busy:
             self.server.busy -= 1
             return self.send_error(503)
-        start = int(wanted[6:-1]) if wanted and self.server.ranges else 0
-        if start >= len(BODY):
+        body, tag = self.server.body, self.server.tag
+        fresh = self.server.heeds_if_range and self.headers.get("If-Range") != tag
+        start = int(wanted[6:-1]) if wanted and self.server.ranges and not fresh else 0
+        if start >= len(body):
             self.send_response(416)
-            self.send_header("Content-Range", f"bytes */{len(BODY)}")
-            self.send_header("Content-Length", "0")
-            return self.end_headers()
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(BODY) - start))
+            self.send_header("Content-Range", f"bytes */{len(body)}")
+        else:
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        self.send_header("Content-Length", str(max(len(body) - start, 0)))
+        if tag:
+            self.send_header("ETag", tag)
         self.end_headers()
-        end = start + self.server.breaks.pop(0) if self.server.breaks else len(BODY)
-        self.wfile.write(BODY[start:end])
+        end = start + self.server.breaks.pop(0) if self.server.breaks else len(body)
+        self.wfile.write(body[start:end])
         return None
 
 
@@ -70,8 +78,14 @@ def server() -> Iterator[Server]:
 
 def fetch(server: Server, out: Path, name: str = "a/b.gz", **more: dict[str, str]) -> bytes:
     (file,) = download([name], out, base_url=server.url, retry=FAST, **more)  # type: ignore[arg-type]
-    assert [path.name for path in out.iterdir() if path.name.endswith(".part")] == []
+    assert [path.name for path in out.iterdir() if ".part" in path.name] == []
     return file.read_bytes()
+
+
+def stopped(server: Server, out: Path, have: bytes, url: str = "") -> None:
+    """What a stopped download leaves behind."""
+    (out / "b.gz.part").write_bytes(have)
+    (out / "b.gz.part.json").write_text(json.dumps({"url": url or f"{server.url}/a/b.gz", "tag": server.tag}))
 
 
 def test_a_broken_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
@@ -81,15 +95,39 @@ def test_a_broken_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Pa
 
 
 def test_a_stopped_command_goes_on_and_a_finished_one_rests(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "b.gz.part").write_bytes(BODY[:777])
+    stopped(server, tmp_path, BODY[:777])
     assert fetch(server, tmp_path) == BODY
     assert fetch(server, tmp_path) == BODY
     assert server.asked == ["bytes=777-"]
 
 
 def test_a_part_that_was_whole_already(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "b.gz.part").write_bytes(BODY)
+    stopped(server, tmp_path, BODY)
     assert fetch(server, tmp_path) == BODY
+
+
+@pytest.mark.parametrize("heeds_if_range", [True, False])
+@pytest.mark.parametrize("have", [777, len(BODY)])
+def test_two_versions_are_never_glued_together(server: Server, tmp_path: Path, have: int, heeds_if_range: bool) -> None:
+    stopped(server, tmp_path, BODY[:have])
+    server.body, server.tag, server.heeds_if_range = BODY[::-1], '"two"', heeds_if_range
+    assert fetch(server, tmp_path) == BODY[::-1]
+
+
+@pytest.mark.parametrize("tag", ["", 'W/"one"'])
+def test_a_server_that_names_no_version_starts_over(server: Server, tmp_path: Path, tag: str) -> None:
+    server.tag, server.breaks = tag, [1000]
+    assert fetch(server, tmp_path) == BODY
+    assert server.asked == ["", ""]
+
+
+def test_a_part_of_unknown_origin_is_not_trusted(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "b.gz.part").write_bytes(b"x" * 777)
+    assert fetch(server, tmp_path) == BODY
+    stopped(server, tmp_path, b"x" * 777, url="http://elsewhere/a/b.gz")
+    (tmp_path / "b.gz").unlink()
+    assert fetch(server, tmp_path) == BODY
+    assert server.asked == ["", ""]
 
 
 def test_a_server_without_ranges_starts_over(server: Server, tmp_path: Path) -> None:
@@ -114,6 +152,46 @@ def test_a_wrong_hash_is_refused(server: Server, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not have the expected sha256 00"):
         fetch(server, tmp_path, sha256={"b.gz": "0" * 64})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("hashes", "said"),
+    [
+        ({"c.gz": SHA}, "for c.gz, which is not fetched; the files are b.gz"),
+        ({"b.gz": ""}, "for b.gz is ''; 64 hexadecimal digits"),
+        ({"b.gz": SHA[:-1]}, "64 hexadecimal digits"),
+        ({"b.gz": "g" * 64}, "64 hexadecimal digits"),
+    ],
+)
+def test_a_hash_that_would_check_nothing_is_refused(server: Server, tmp_path: Path, hashes: dict, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        fetch(server, tmp_path, sha256=hashes)
+    assert server.asked == []
+
+
+def test_large_letters_are_the_same_hash(server: Server, tmp_path: Path) -> None:
+    assert fetch(server, tmp_path, sha256={"b.gz": SHA.upper()}) == BODY
+    assert fetch(server, tmp_path, sha256={"b.gz": SHA.upper()}) == BODY
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("text", ["", "no hash", "\xff\xfe"])
+def test_a_damaged_hash_beside_the_file_is_refused(server: Server, tmp_path: Path, text: str) -> None:
+    (tmp_path / "b.gz.sha256").write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match="does not begin with a sha256"):
+        fetch(server, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["Bücher & Töne", "日本", "a b\r\nX: y", "[x]%41"])
+def test_names_in_any_script_are_asked_for_as_they_are(server: Server, tmp_path: Path, name: str) -> None:
+    files = [file for file in amazon_files(f"amazon-2023/{name}") if "meta" in file]
+    assert download(files, tmp_path, base_url=server.url, retry=FAST)[0].read_bytes() == BODY
+
+
+@pytest.mark.parametrize("base_url", ["file:///etc", "ftp://x", "nowhere", "http://[bad", "http://ü..x/"])
+def test_addresses_that_are_none_are_refused(tmp_path: Path, base_url: str) -> None:
+    with pytest.raises(InputError, match=r"is no address of a web server|cannot be reached"):
+        download(["passwd"], tmp_path, base_url=base_url, retry=Retry(attempts=1, first_wait=0))
 
 
 def test_a_hash_beside_the_file_is_believed(server: Server, tmp_path: Path) -> None:

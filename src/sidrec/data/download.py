@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import http.client
+import re
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
+from urllib.parse import quote
 
 from sidrec.core.errors import InputError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.core.storage import sha256_of, storage_errors
+from sidrec.data.partial_file import PartialFile, Version
 
 AMAZON_2023 = "https://mcauleylab.ucsd.edu/public_datasets/data/amazon_2023"
 SET_PREFIX = "amazon-2023/"
 _BLOCK = 1 << 20
+_HASH = re.compile(r"[0-9a-fA-F]{64}")
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,15 @@ def download(
     A file `NAME.sha256` beside the finished file, as `sha256sum` writes it, is believed as well.
     """
     progress = progress or SilentProgress()
+    targets = {out / file.rpartition("/")[2]: f"{base_url.rstrip('/')}/{quote(file)}" for file in files}
+    expected = _hashes(sha256 or {}, [target.name for target in targets])
+    if not base_url.lower().startswith(("http://", "https://")):
+        raise InputError(f"{base_url}: is no address of a web server; it begins with https:// or http://.")
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
     fetched = []
-    for file in files:
-        target = out / file.rpartition("/")[2]
-        wanted = (sha256 or {}).get(target.name) or _sidecar(target)
-        url = f"{base_url.rstrip('/')}/{file}"
+    for target, url in targets.items():
+        wanted = expected.get(target.name) or _sidecar(target)
         if target.exists() and (wanted is None or sha256_of(target) == wanted):
             progress.note(f"{target} is already there.")
         else:
@@ -74,63 +81,82 @@ def download(
     return fetched
 
 
+def _hashes(given: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Expected hashes in small letters; one for no file, or one that is none, would check nothing and is refused."""
+    for name, text in given.items():
+        if name not in names:
+            raise InputError(f"a sha256 is given for {name}, which is not fetched; the files are {', '.join(names)}.")
+        if not _HASH.fullmatch(text):
+            raise InputError(f"the sha256 given for {name} is {text!r}; 64 hexadecimal digits are needed.")
+    return {name: text.lower() for name, text in given.items()}
+
+
 def _fetch(url: str, target: Path, wanted: str | None, retry: Retry, progress: Progress) -> None:
-    """Into `NAME.part`, which survives a stop; the name is given once size and hash are right."""
-    part = target.with_name(target.name + ".part")
+    """Into a partial file, which survives a stop; the name is given once size and hash are right."""
+    part = PartialFile(target)
     failures, wait = 0, retry.first_wait
     with locked(target), storage_errors(target), progress.task(target.name) as task:
         while True:
-            before = part.stat().st_size if part.exists() else 0
+            before = part.size
             try:
                 _transfer(url, part, retry.timeout, task)
                 break
             except _InterruptedError as error:
-                gained = part.exists() and part.stat().st_size > before
-                failures, wait = (1, retry.first_wait) if gained else (failures + 1, wait * 2)
+                failures, wait = (1, retry.first_wait) if part.size > before else (failures + 1, wait * 2)
                 if failures >= retry.attempts:
                     raise InputError(
                         f"{url}: {error} ({failures} tries); run the same command again to go on where it stopped."
                     ) from None
                 time.sleep(wait)
-        if wanted is not None and sha256_of(part) != wanted.lower():
-            part.unlink()
+        if wanted is not None and sha256_of(part.path) != wanted:
+            part.discard()
             raise InputError(f"{url}: the file does not have the expected sha256 {wanted}; it was removed, try again.")
-        part.replace(target)
+        part.finish()
 
 
-def _transfer(url: str, part: Path, timeout: float, task: ProgressTask) -> None:
-    """One request; with some bytes already there only the rest is asked for."""
-    have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+def _transfer(url: str, part: PartialFile, timeout: float, task: ProgressTask) -> None:
+    """One request; of the version we have some bytes of, only the rest is asked for."""
+    version, have = part.version(url), part.size
+    headers = {} if version is None else {"Range": f"bytes={have}-", "If-Range": version.tag}
     try:
-        with urllib.request.urlopen(request, timeout=timeout) as answer:
-            resumed = answer.status == http.client.PARTIAL_CONTENT
-            have = have if resumed else 0
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=timeout) as answer:
+            if answer.status != http.client.PARTIAL_CONTENT:
+                have = 0
+                part.begin(Version.of(url, answer.headers))
+            elif version is None or not _goes_on(answer.headers, have, version):
+                part.discard()
+                raise _InterruptedError("the file changed on the server")
             rest = answer.headers.get("Content-Length")
-            with part.open("ab" if resumed else "wb") as file:
+            with part.path.open("ab") as file:
                 while block := answer.read(_BLOCK):
                     file.write(block)
                     task.advance(len(block))
-        if rest is not None and part.stat().st_size != have + int(rest):
+        if rest is not None and part.size != have + int(rest):
             raise _InterruptedError("the connection broke")
     except urllib.error.HTTPError as error:
-        _judge(error, url, part, have)
+        _judge(error, url, part, version, have)
     except http.client.IncompleteRead as error:
-        with part.open("ab") as file:
+        with part.path.open("ab") as file:
             file.write(error.partial)
         raise _InterruptedError("the connection broke") from None
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        reason = getattr(error, "reason", None) or error
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise _InterruptedError(f"cannot be reached ({reason})") from None
 
 
-def _judge(error: urllib.error.HTTPError, url: str, part: Path, have: int) -> None:
+def _goes_on(headers: Message, have: int, version: Version) -> bool:
+    """Whether the rest that a server sends is the rest of what we have."""
+    first = (headers.get("Content-Range") or "").removeprefix("bytes ").partition("-")[0]
+    return first == str(have) and Version.of(version.url, headers).tag in ("", version.tag)
+
+
+def _judge(error: urllib.error.HTTPError, url: str, part: PartialFile, version: Version | None, have: int) -> None:
     """Which answers are worth a retry, and which are final."""
-    if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+    if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and version is not None:
         total = (error.headers.get("Content-Range") or "").rpartition("/")[2]
-        if total == str(have):
+        if total == str(have) and Version.of(url, error.headers).tag in ("", version.tag):
             return
-        part.unlink()
+        part.discard()
         raise _InterruptedError("the file changed on the server")
     if error.code in (408, 425, 429) or error.code >= 500:
         raise _InterruptedError(f"the server answered {error.code}")
@@ -144,7 +170,7 @@ def _sidecar(target: Path) -> str | None:
     file = target.with_name(target.name + ".sha256")
     if not file.is_file():
         return None
-    words = file.read_text(encoding="utf-8").split()
-    if not words or len(words[0]) != 64:
+    words = file.read_text(encoding="utf-8", errors="replace").split()
+    if not words or not _HASH.fullmatch(words[0]):
         raise InputError(f"{file}: does not begin with a sha256 in hexadecimal; correct or remove it.")
     return words[0].lower()
