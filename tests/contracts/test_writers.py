@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sidrec.data.build_dataset import PrepareSettings
 
 from reference.other_writer import other_writer
 from reference.small_plan import small_plan, small_shop
 from sidrec.core.errors import StorageError
+from sidrec.data.build_dataset import PrepareSettings
 from sidrec.data.dataset import Dataset
 from sidrec.data.download import download
 from sidrec.data.prepare import find_source, prepare
