@@ -55,7 +55,8 @@ def embed(
     Further settings are those of `EmbeddingSettings`: `encoder="tfidf"`, `pca=128`, `fields=["title"]`, ...
     """
     if from_model is not None and ("encoder" in settings or "vectors" in settings):
-        raise SettingsError("from_model comes instead of encoder and vectors; give only one of them.")
+        words = "from_model comes instead of encoder and vectors; give only one of them."
+        raise SettingsError(words, arguments=("from_model", "encoder", "vectors"))
     if from_model is not None or "vectors" in settings:
         settings.setdefault("encoder", GIVEN)
     chosen = EmbeddingSettings.parse(settings, owner="embed", where="embed")

@@ -64,8 +64,8 @@ def test_a_failed_cell_ends_with_code_1_and_its_words(run, tmp_path):
     ("words", "message"),
     [
         (["--seeds", "a"], "--seeds a: write numbers"),
-        (["--data", "shop"], "write it as NAME=PATH"),
-        (["--data", "other=x"], "the plan has no such data set"),
+        (["--data", "shop"], "shop: write a data set as NAME=PATH, for example scientific=runs/data (--data)."),
+        (["--data", "other=x"], "other: the plan has no such data set; it has: shop (--data)."),
         (["--scale", "huge"], "scale"),
     ],
 )

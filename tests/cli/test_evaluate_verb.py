@@ -53,13 +53,16 @@ def test_a_model_knows_its_data(run, folder, tmp_path):
     assert Popularity.load(moved / "model").data_path == moved / "data"
     shutil.rmtree(moved / "data")
     code, _, errors = run("evaluate", str(moved / "model"))
-    assert (code, "which is not there; give --data DIR." in " ".join(errors.split())) == (2, True)
+    assert (code, "which is not there; say where it is now (--data)." in " ".join(errors.split())) == (2, True)
 
 
 def test_a_model_of_a_frame_asks_for_data(run, folder):
     Popularity().fit(demo_shop(n_items=100, n_users=40), out=folder / "framed")
     code, _, errors = run("evaluate", "framed")
-    assert (code, "framed: does not say where its training data are; give --data DIR" in errors) == (2, True)
+    assert (code, "framed: does not say where its training data are; give a prepared dataset (--data)." in errors) == (
+        2,
+        True,
+    )
 
 
 def test_one_json_object(run):

@@ -63,7 +63,7 @@ def test_trains_once_and_skips_the_second_time(inputs, tmp_path, monkeypatch, ca
         (["--set", "training.epochs=0"], "greater than or equal to 1"),
         (["--model", "sasrec"], "is a recipe of llada-rec"),
         (["--resume"], "no cut-off training with these settings"),
-        (["--resume", "--restart"], "give one of them"),
+        (["--resume", "--restart"], "choose one of them (--resume, --restart)."),
         (["--set", "training.learning_rate=1e30", "--set", "training.clip_norm=1e30"], "lower training.learning_rate"),
     ],
 )

@@ -109,7 +109,7 @@ def test_assignments_join_and_the_last_one_wins():
 
 @pytest.mark.parametrize("text", ["epochs", "=3", "  =3", "a..b=1", "two words=1", "a=one\ntwo"])
 def test_an_assignment_that_is_none(text):
-    with pytest.raises(SettingsError, match="--set"):
+    with pytest.raises(SettingsError, match=r"write a setting as name=value|cannot be read as TOML"):
         parse_assignments([text])
 
 
@@ -119,7 +119,7 @@ def test_any_text_is_a_value_or_a_plain_error(text):
     try:
         assert "key" in parse_assignments([f"key={text}"])
     except SettingsError as error:
-        assert str(error).startswith("--set")
+        assert error.arguments == ("set",)
 
 
 def test_merge_goes_section_by_section_and_leaves_its_arguments():

@@ -146,7 +146,7 @@ def test_new_items_are_read_in_the_old_order_of_fields(letters):
 
 
 def test_names_that_lead_nowhere_leave_nothing_behind(tmp_path):
-    with pytest.raises(SettingsError, match="hand them over with --vectors FILE"):
+    with pytest.raises(SettingsError, match="hand them over in a file"):
         embed_catalog(CATALOG, EmbeddingSettings(encoder="given"), out=tmp_path / "emb")
     with pytest.raises(SettingsError, match="Did you mean minilm"):
         embed_catalog(CATALOG, EmbeddingSettings(encoder="minilmm"), out=tmp_path / "emb")

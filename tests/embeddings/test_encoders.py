@@ -21,7 +21,7 @@ def test_names_of_the_table_are_found():
         ("tf-idf", r"Did you mean tfidf\?"),
         ("some-lab/absent-model", "'some-lab/absent-model' is not on this machine and the Hugging Face hub cannot be"),
         ("absent/model/path", "is neither a local directory nor a model of the hub"),
-        ("given", "hand them over with --vectors FILE"),
+        ("given", "hand them over in a file"),
     ],
 )
 def test_names_that_lead_nowhere_say_what_to_do(monkeypatch, name, message):

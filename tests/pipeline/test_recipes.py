@@ -46,7 +46,7 @@ def test_options_are_laid_over_the_recipe(tmp_path: Path) -> None:
 
 
 def test_refusals(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="names no model"):
+    with pytest.raises(SettingsError, match="no model is named"):
         read_recipe(None)
     with pytest.raises(SettingsError, match=r"bundled recipes: .*demo/llada-rec"):
         read_recipe("demo/nothing")

@@ -46,12 +46,13 @@ app.command("report")(report_verb.report)
 
 def main() -> None:
     """Known errors are one sentence and exit code 2; anything else is a bug and keeps its traceback."""
+    from sidrec.cli.options import in_words_of
     from sidrec.core.errors import SidrecError
 
     try:
         app()
     except SidrecError as error:
-        console.complain(str(error))
+        console.complain(in_words_of(app, sys.argv[1:], error))
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("sidrec: stopped; run the same command again to go on.\n")

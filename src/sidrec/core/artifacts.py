@@ -215,9 +215,11 @@ def _check_file(file: Path, size: int, sha256: str | None) -> None:
 def _refuse_foreign(path: Path) -> None:
     """What stands at `path` is replaced, so it must be nothing, an empty directory or an artefact of ours."""
     if path.is_dir() and not (path / MANIFEST).is_file() and any(path.iterdir()):
-        raise StorageError(f"{path}: holds files that sidrec did not write, nothing was touched; choose another --out.")
+        words = "holds files that sidrec did not write, nothing was touched; choose another place."
+        raise StorageError(f"{path}: {words}", arguments=("out",))
     if path.exists() and not path.is_dir():
-        raise StorageError(f"{path}: is a file, and a directory is to be written; choose another --out.")
+        words = "is a file, and a directory is to be written; choose another place."
+        raise StorageError(f"{path}: {words}", arguments=("out",))
 
 
 def _sweep(path: Path) -> None:

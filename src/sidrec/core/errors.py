@@ -12,7 +12,14 @@ from __future__ import annotations
 
 
 class SidrecError(Exception):
-    """Base of every error a user can cause; the message names the cause and the next step. Exit code 2."""
+    """Base of every error a user can cause; the message names the cause and the next step. Exit code 2.
+
+    `arguments` are those a caller would change; the command line adds its own names for them.
+    """
+
+    def __init__(self, message: str = "", *, arguments: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.arguments = arguments
 
 
 class InputError(SidrecError):

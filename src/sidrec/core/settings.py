@@ -100,14 +100,15 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     for text in assignments:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise SettingsError(f"--set {text}: write it as name=value, for example --set model.d_model=128")
+            words = "write a setting as name=value, for example model.d_model=128."
+            raise SettingsError(f"{text}: {words}", arguments=("set",))
         try:
             parsed = tomllib.loads(f"{key.strip()} = {value.strip()}")
         except tomllib.TOMLDecodeError:
             try:
                 parsed = tomllib.loads(f"{key.strip()} = {_quoted(value.strip())}")
             except tomllib.TOMLDecodeError as error:
-                raise SettingsError(f"--set {text}: cannot be read as TOML: {error}") from None
+                raise SettingsError(f"{text}: cannot be read as TOML: {error}.", arguments=("set",)) from None
         merged = merge(merged, parsed)
     return merged
 

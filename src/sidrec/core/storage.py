@@ -23,9 +23,9 @@ from sidrec.core.errors import SidrecError, StorageError
 _REFUSALS = {
     errno.ENOSPC: "no space left on the disk; free some and run the same command again",
     errno.EDQUOT: "the disk quota is used up; free some space and run the same command again",
-    errno.EACCES: "no permission to write there; choose another --out",
-    errno.EROFS: "the file system is read-only; choose another --out",
-    errno.ENOTDIR: "a part of this path is a file, not a directory; choose another --out",
+    errno.EACCES: "no permission to write there; choose another place",
+    errno.EROFS: "the file system is read-only; choose another place",
+    errno.ENOTDIR: "a part of this path is a file, not a directory; choose another place",
     errno.ENAMETOOLONG: "the name is too long for this file system; choose a shorter one",
 }
 HOST = socket.gethostname()
@@ -74,7 +74,8 @@ def storage_errors(path: Path) -> Iterator[None]:
         if "No space left on device" in str(error):
             code = errno.ENOSPC
         if code in _REFUSALS:
-            raise StorageError(f"{path}: {_REFUSALS[code]}.") from error
+            arguments = ("out",) if "choose" in _REFUSALS[code] else ()
+            raise StorageError(f"{path}: {_REFUSALS[code]}.", arguments=arguments) from error
         raise
 
 

@@ -93,11 +93,13 @@ def _cleaned(raw: Interactions, settings: PrepareSettings, tally: Tally) -> Inte
     kept = raw
     if settings.min_rating is not None:
         if raw.ratings is None:
-            raise InputError("--min-rating needs a rating column; map one with --columns rating=NAME.")
+            words = "a least rating needs a rating column; say which it is, as rating=NAME."
+            raise InputError(words, arguments=("min_rating", "columns"))
         kept = row_filters.at_least(raw, settings.min_rating)
         tally.below_min_rating = len(raw) - len(kept)
         if not len(kept):
-            raise InputError(f"no interaction is rated {settings.min_rating} or better; lower --min-rating.")
+            words = f"no interaction is rated {settings.min_rating} or better; ask for less."
+            raise InputError(words, arguments=("min_rating",))
     ordered = row_filters.time_order(kept)
     distinct = row_filters.drop_duplicates(ordered, settings.duplicates)
     tally.duplicates = len(ordered) - len(distinct)
@@ -110,7 +112,8 @@ def _core(rows: Interactions, settings: PrepareSettings, tally: Tally) -> Intera
     if not len(kept):
         raise InputError(
             f"nothing is left after the {settings.k_core}-core: no group of users and items has {settings.k_core} "
-            "interactions each; lower --k-core."
+            "interactions each; lower k_core.",
+            arguments=("k_core",),
         )
     return kept
 
@@ -131,8 +134,9 @@ def _known(
         item_id = raw.item_ids[int(raw.items[rows[0]])]
         raise InputError(
             f"{raw.where(int(rows[0]))}, column {ITEM_ID}: item {item_id!r} is not in the items table "
-            f"({len(rows)} of {len(raw)} interactions name {int((~known).sum())} such items); add them, or use "
-            "--unknown-items drop or keep."
+            f"({len(rows)} of {len(raw)} interactions name {int((~known).sum())} such items); add them, or "
+            "set unknown_items to drop or keep.",
+            arguments=("unknown_items",),
         )
     rows_known = core.take(known[core.items])
     tally.unknown_items = len(core) - len(rows_known)
@@ -163,7 +167,8 @@ def _long_enough(core: Interactions, settings: PrepareSettings, tally: Tally) ->
         user_id = core.user_ids[int(core.users[short[core.users].argmax()])]
         raise InputError(
             f"{int(short.sum())} users have fewer than the {needed} interactions that a {settings.split} split needs, "
-            f"the first is {user_id!r}; remove them or use --short-users drop or train."
+            f"the first is {user_id!r}; remove them or set short_users to drop or train.",
+            arguments=("short_users",),
         )
     if settings.short_users != "drop" or not short.any():
         return core
@@ -192,7 +197,8 @@ def _ends(core: Interactions, sequences: Histories, settings: PrepareSettings) -
         return splits.leave_one_out(sequences.lengths)
     times = core.timestamps
     if times is None:
-        raise InputError("a global-time split needs timestamps, this source has none; use --split leave-one-out.")
+        words = "a global-time split needs timestamps, this source has none; split by leave-one-out."
+        raise InputError(words, arguments=("split",))
     if settings.validation_from is not None and settings.test_from is not None:
         cuts = (settings.validation_from, settings.test_from)
     else:

@@ -162,7 +162,8 @@ def _judge(error: urllib.error.HTTPError, url: str, part: PartialFile, version: 
         raise _InterruptedError(f"the server answered {error.code}")
     if error.code == http.client.NOT_FOUND:
         raise InputError(f"{url}: no such file on the server; check the category's name.")
-    raise InputError(f"{url}: the server answered {error.code} {error.reason}; check --base-url.")
+    words = f"the server answered {error.code} {error.reason}; check the server's address."
+    raise InputError(f"{url}: {words}", arguments=("base_url",))
 
 
 def _sidecar(target: Path) -> str | None:

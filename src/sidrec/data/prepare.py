@@ -42,18 +42,22 @@ def find_source(
 ) -> Source:
     """Either a folder (or file) whose format is detected, or files by name."""
     if source is not None and interactions is not None:
-        raise InputError("SOURCE and --interactions are two ways to say the same; give one of them.")
+        words = "a source and a file of interactions are two ways to say the same; give one of them."
+        raise InputError(words, arguments=("source", "interactions"))
     where = source or interactions
     if where is None:
-        raise InputError("nothing to read: give SOURCE or --interactions FILE (with --items FILE).")
+        words = "nothing to read: give a source, or a file of interactions (and one of items)."
+        raise InputError(words, arguments=("source", "interactions", "items"))
     names = check_columns(columns or {})
     known: dict[str, SourceFormat] = {name: name for name in get_args(SourceFormat)}
     if format is not None and format not in known:
-        raise SettingsError(f"--format {format}: not a format we read; choose of {', '.join(known)}.")
+        words = f"{format}: not a format we read; choose of {', '.join(known)}."
+        raise SettingsError(words, arguments=("format",))
     chosen = known[format] if format is not None else None
     if source is not None and source.is_dir():
         if items is not None:
-            raise InputError(f"{source}: is a folder, so --items needs --interactions FILE beside it.")
+            words = "is a folder, so a file of items needs a file of interactions beside it."
+            raise InputError(f"{source}: {words}", arguments=("interactions",))
         return folder_source(source, names, chosen)
     return file_source(where, items, names, chosen)
 

@@ -43,7 +43,8 @@ def time_cuts(times: NDArray[np.int64], validation_share: float, test_share: flo
     if first <= order[0]:
         raise InputError(
             "the time split leaves nothing to train on, most interactions carry the same time; "
-            "use --split leave-one-out or smaller shares."
+            "split by leave-one-out or with smaller shares.",
+            arguments=("split",),
         )
     return int(first), int(second)
 

@@ -45,7 +45,8 @@ def find_encoder(name: str, options: SentenceOptions | None = None) -> Encoder:
         if row.key == name:
             return row.make(options)
     if name == GIVEN:
-        raise SettingsError("encoder 'given' means your own vectors; hand them over with --vectors FILE.")
+        words = "encoder 'given' means your own vectors; hand them over in a file."
+        raise SettingsError(words, arguments=("vectors",))
     if Path(name).expanduser().is_dir():
         return SentenceEncoder(Path(name).expanduser(), options)
     try:

@@ -48,7 +48,8 @@ def text_fields(catalog: Catalog, fields: Sequence[str] | None = None) -> list[s
     known = [name for name in catalog.frame.columns if is_text(catalog.frame[name])]
     if not known:
         have = ", ".join(catalog.frame.columns)
-        raise InputError(f"the catalogue has no text column (it has: {have}); give item vectors with --vectors FILE.")
+        words = f"the catalogue has no text column (it has: {have}); give item vectors of your own."
+        raise InputError(words, arguments=("vectors",))
     for name in fields or ():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

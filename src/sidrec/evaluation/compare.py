@@ -61,7 +61,8 @@ def compare(*runs: Run | Mapping[str, Run], metrics: Sequence[str] | None = None
     """
     named = _named(runs)
     if len(named) < 2:
-        raise InputError("a comparison needs at least two evaluated runs; make more with `sidrec evaluate ... --out`.")
+        words = "a comparison needs at least two evaluated runs; make more with `sidrec evaluate`, each in a directory."
+        raise InputError(words)
     _check_comparable(named)
     chosen = _chosen_metrics(named, metrics)
     pairs = [_Pair.of(*first, *second) for first, second in combinations(named.items(), 2)]
@@ -146,7 +147,7 @@ def _chosen_metrics(runs: Mapping[str, Evaluation], names: Sequence[str] | None)
     """The named metrics, which all runs must have; by default Recall and NDCG at their deepest common k."""
     ks = tuple(sorted(set.intersection(*({*run.recall} for run in runs.values()))))
     if not ks:
-        raise InputError("the runs have no k in common; evaluate them with the same --k.")
+        raise InputError("the runs have no k in common; evaluate them at the same k.")
     known = {name: values for name, values in per_user_metrics(ks).items() if not name.startswith("mrr")}
     deepest = [name for name in known if name.endswith(f"@{ks[-1]}")]
     if unknown := [name for name in names or () if name not in known]:

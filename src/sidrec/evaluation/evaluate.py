@@ -91,9 +91,11 @@ def training_data(path: Path) -> Path:
     """Where the data lie that a saved model was trained on, if they are still there."""
     data = data_path(open_artifact(path, "model"))
     if data is None:
-        raise InputError(f"{path}: does not say where its training data are; give --data DIR (a prepared dataset).")
+        words = "does not say where its training data are; give a prepared dataset."
+        raise InputError(f"{path}: {words}", arguments=("data",))
     if not data.exists():
-        raise InputError(f"{path}: was trained on {data}, which is not there; give --data DIR.")
+        words = f"was trained on {data}, which is not there; say where it is now."
+        raise InputError(f"{path}: {words}", arguments=("data",))
     return data
 
 

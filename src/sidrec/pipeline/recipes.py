@@ -31,7 +31,7 @@ class Recipe:
 
 def read_recipe(name: str | None, model: str | None = None, assignments: Sequence[str] = ()) -> Recipe:
     """The recipe of this name or path (None: the model's defaults), with `--set` values laid over it."""
-    where = "--set" if name is None else str(name)
+    where = "settings" if name is None else str(name)
     sections = {} if name is None else read_toml(find_recipe(name))
     unknown = [key for key in sections if key != SECTION]
     if unknown:
@@ -39,9 +39,11 @@ def read_recipe(name: str | None, model: str | None = None, assignments: Sequenc
     values = merge(dict(sections.get(SECTION, {})), _within_model(parse_assignments(assignments)))
     key = values.pop("key", None)
     if model and key and model != key:
-        raise SettingsError(f"{where}: is a recipe of {key}, but --model is {model}; leave one of them out.")
+        words = f"is a recipe of {key}, but {model} is asked for; leave one of them out."
+        raise SettingsError(f"{where}: {words}", arguments=("recipe", "model"))
     if not (model or key):
-        raise SettingsError(f"{where}: names no model; give --model KEY or a recipe with key = ... in [{SECTION}].")
+        words = f"no model is named; give its key, or a recipe with key = ... in [{SECTION}]."
+        raise SettingsError(f"{where}: {words}", arguments=("model", "recipe"))
     return Recipe(str(model or key), values, where)
 
 

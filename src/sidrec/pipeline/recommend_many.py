@@ -181,7 +181,8 @@ def _mark_of(output: Path) -> str | None:
         return str(json.loads(pq.read_schema(output).metadata[MARK])["fingerprint"])
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
         raise StorageError(
-            f"{output}: is there and was not written by sidrec, nothing was touched; choose another --output."
+            f"{output}: is there and was not written by sidrec, nothing was touched; choose another place.",
+            arguments=("output",),
         ) from None
 
 

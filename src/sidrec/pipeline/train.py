@@ -42,7 +42,7 @@ def train(
     model = recipe.build()
     if sids is not None:
         if not isinstance(model, HasSemanticIds):
-            raise SettingsError(f"{model.key} has no semantic IDs; leave --sids out.")
+            raise SettingsError(f"{model.key} has no semantic IDs; leave them out.", arguments=("sids",))
         model.use_semantic_ids(sids, dataset)
     origin = model.origin(dataset.fingerprint)
     if finished(out, origin):
@@ -51,7 +51,8 @@ def train(
     if unfinished == "restart" and leads():
         forget_work(out)
     if unfinished == "resume" and not training_directory(out, origin).exists():
-        raise ArtifactError(f"{out}: no cut-off training with these settings on this data; run without --resume.")
+        words = "no cut-off training with these settings on this data; begin one without resuming."
+        raise ArtifactError(f"{out}: {words}", arguments=("resume",))
     model.fit(dataset, out=out, progress=progress)
     return Trained(model, skipped=False)
 
@@ -59,5 +60,6 @@ def train(
 def check_one_way(resume: bool, restart: bool) -> Continue:
     """The two flags as one choice."""
     if resume and restart:
-        raise SettingsError("--resume goes on with a cut-off run and --restart throws it away; give one of them.")
+        words = "resuming goes on with a cut-off run and restarting throws it away; choose one of them."
+        raise SettingsError(words, arguments=("resume", "restart"))
     return "resume" if resume else "restart" if restart else "auto"

@@ -21,7 +21,7 @@ def test_ours_to_theirs() -> None:
 
 def test_missing_columns_are_named_with_what_is_there() -> None:
     with pytest.raises(
-        InputError, match=r"f: no columns user_id, timestamp; it has: item_id, ts\. Name yours with --col"
+        InputError, match=r"f: no columns user_id, timestamp; it has: item_id, ts\. Say which columns they are"
     ):
         event_columns(["item_id", "ts"], {}, "f")
     with pytest.raises(InputError, match="no column stars"):
@@ -41,7 +41,7 @@ def test_items_take_the_mapped_id_or_ours() -> None:
 
 
 def test_bad_mappings() -> None:
-    with pytest.raises(SettingsError, match="write it as user_id=reviewerID"):
+    with pytest.raises(SettingsError, match="user_id: write columns as user_id=reviewerID"):
         parse_columns("user_id")
     with pytest.raises(SettingsError, match="colour is not one of ours"):
         check_columns({"colour": "x"})

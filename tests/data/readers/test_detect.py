@@ -53,7 +53,7 @@ def test_folders(tmp_path: Path, names: tuple[str, ...], format: str, read: list
 
 def test_an_ambiguous_folder_lists_what_was_seen(tmp_path: Path) -> None:
     both = folder(tmp_path, "sequences.tsv", "ml.inter", "items.csv")
-    with pytest.raises(InputError, match=r"sequences: sequences.tsv; recbole: ml.inter.*--format"):
+    with pytest.raises(InputError, match=r"sequences: sequences.tsv; recbole: ml.inter.*Choose a format, or name"):
         folder_source(both, {})
     assert folder_source(both, {}, "recbole").format == "recbole"
 

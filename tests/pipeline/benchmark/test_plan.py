@@ -47,7 +47,7 @@ def test_sources_are_relative_to_the_plan_and_can_be_moved(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (f'[datasets]\nmine = "nowhere"\n{SECTION}', "give --data mine=PATH"),
+        (f'[datasets]\nmine = "nowhere"\n{SECTION}', "say where it is, as mine=PATH"),
         (f'[datasets]\ndemo = "demo"\n{SECTION}baseline = "x"\n', "baseline 'x' is no row"),
         (f'[datasets]\ndemo = "demo"\n{SECTION}{SECTION}', "two sections are called 'a'"),
         (f'sedes = [1]\n[datasets]\ndemo = "demo"\n{SECTION}', "sedes is not a setting of a plan; did you mean seeds"),
@@ -84,7 +84,7 @@ def test_a_label_becomes_a_file_name():
 def test_some_sections_can_be_chosen():
     plan = read_plan(EXPERIMENTS / "smoke.toml")
     assert [section.name for section in only_sections(plan, ["steps", "orders"]).section] == ["orders", "steps"]
-    with pytest.raises(SettingsError, match="--section nothing: the plan has no such section; it has: main-table"):
+    with pytest.raises(SettingsError, match="nothing: the plan has no such section; it has: main-table"):
         only_sections(plan, ["nothing"])
 
 
@@ -102,5 +102,5 @@ def test_some_plans_have_every_experiment_of_the_paper(name, data):
 
 
 def test_a_plan_without_its_data_says_how_to_give_it():
-    with pytest.raises(SettingsError, match="give --data amazon2018-scientific=PATH"):
+    with pytest.raises(SettingsError, match="as amazon2018-scientific=PATH"):
         read_plan(EXPERIMENTS / "scientific.toml")

@@ -33,7 +33,8 @@ def item_columns(present: Sequence[str], mapping: Mapping[str, str], file: objec
         renamed[mapping[TITLE]] = TITLE
     clash = [new for old, new in renamed.items() if old != new and new in present]
     if clash:
-        raise InputError(f"{file}: has a column {clash[0]} already; leave it out of the file or out of --columns.")
+        words = f"has a column {clash[0]} already; leave it out of the file or out of the mapped columns."
+        raise InputError(f"{file}: {words}", arguments=("columns",))
     return renamed
 
 
@@ -41,7 +42,8 @@ def parse_columns(text: str) -> dict[str, str]:
     """`user_id=reviewerID,item_id=asin` as a mapping ours -> theirs."""
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     if any(not equals or not theirs.strip() for _, equals, theirs in pairs):
-        raise SettingsError(f"--columns {text}: write it as user_id=reviewerID,item_id=asin")
+        words = "write columns as user_id=reviewerID,item_id=asin."
+        raise SettingsError(f"{text}: {words}", arguments=("columns",))
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
@@ -64,5 +66,6 @@ def _missing(file: object, missing: Sequence[str], present: Sequence[str]) -> In
     seen = ", ".join(list(present)[:20]) or "none"
     return InputError(
         f"{file}: no {word} {', '.join(missing)}; it has: {seen}. "
-        f"Name yours with --columns, for example --columns {USER_ID}=reviewerID,{ITEM_ID}=asin."
+        f"Say which columns they are, for example {USER_ID}=reviewerID,{ITEM_ID}=asin.",
+        arguments=("columns",),
     )

@@ -30,7 +30,7 @@ def folder_source(folder: Path, columns: Mapping[str, str], format: SourceFormat
         raise _unclear(folder, files, found, format)
     items = _items(name, files)
     if len(items) > 1:
-        raise InputError(f"{folder}: has several items files ({_names(items)}); name one with --items.")
+        raise InputError(f"{folder}: has several items files ({_names(items)}); name one.", arguments=("items",))
     return _make(name, events, items[0] if items else None, columns)
 
 
@@ -85,9 +85,11 @@ def _unclear(
 ) -> InputError:
     if not found:
         what = f"no interactions in the {format} format" if format else "no interactions in a format we know"
-        return InputError(f"{folder}: {what}; it has: {_names(files)}. Name the files with --interactions and --items.")
+        words = f"{what}; it has: {_names(files)}. Name the files of interactions and items."
+        return InputError(f"{folder}: {words}", arguments=("interactions", "items"))
     seen = "; ".join(f"{name}: {_names(events)}" for name, events in found.items())
     return InputError(
         f"{folder}: more than one data set could be meant ({seen}). "
-        "Choose with --format, or name the files with --interactions and --items."
+        "Choose a format, or name the files of interactions and items.",
+        arguments=("format", "interactions", "items"),
     )

@@ -150,7 +150,8 @@ def only_sections(plan: Plan, names: Sequence[str]) -> Plan:
     known = [section.name for section in plan.section]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise SettingsError(f"--section {unknown[0]}: the plan has no such section; it has: {', '.join(known)}.")
+        words = f"{unknown[0]}: the plan has no such section; it has: {', '.join(known)}."
+        raise SettingsError(words, arguments=("section",))
     return plan.model_copy(update={"section": tuple(part for part in plan.section if part.name in names)})
 
 
@@ -166,13 +167,14 @@ def _strings(names: Any, path: Path) -> list[str]:
 
 
 def _datasets(given: Any, moved: dict[str, str], path: Path) -> dict[str, Any]:
-    """Every data set with a source that exists, from the file or from `--data`."""
+    """Every data set with a source that exists, from the file or from `moved`."""
     if not isinstance(given, Mapping):
         raise SettingsError(f'{path}: datasets is a table of names, for example [datasets] demo = "demo"')
     unknown = [name for name in moved if name not in given]
     if unknown:
         known = ", ".join(given) or "none"
-        raise SettingsError(f"--data {unknown[0]}: the plan has no such data set; it has: {known}.")
+        words = f"{unknown[0]}: the plan has no such data set; it has: {known}."
+        raise SettingsError(words, arguments=("data",))
     found = {}
     for name, value in given.items():
         plain = {"source": value} if isinstance(value, str) else dict(value)
@@ -182,7 +184,8 @@ def _datasets(given: Any, moved: dict[str, str], path: Path) -> dict[str, Any]:
         elif source and source != DEMO:
             source = str((path.parent / source).resolve())
         if source and source != DEMO and not Path(source).exists():
-            raise SettingsError(f"{path}: data set {name}: {source} is not there; give --data {name}=PATH.")
+            words = f"data set {name}: {source} is not there; say where it is, as {name}=PATH."
+            raise SettingsError(f"{path}: {words}", arguments=("data",))
         found[name] = {**plain, "source": source} if source else plain
     return found
 
@@ -193,7 +196,8 @@ def parse_data(options: Sequence[str]) -> dict[str, str]:
     for text in options:
         name, equals, place = text.partition("=")
         if not (equals and name and place):
-            raise SettingsError(f"--data {text}: write it as NAME=PATH, for example --data scientific=runs/data")
+            words = "write a data set as NAME=PATH, for example scientific=runs/data."
+            raise SettingsError(f"{text}: {words}", arguments=("data",))
         found[name] = place
     return found
 
