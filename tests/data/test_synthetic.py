@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference.hand_models import category_scores, popularity_scores, recall_at, transition_scores
 from sidrec.core.errors import InputError
 from sidrec.data.dataset import Dataset
-from sidrec.data.synthetic import clusters, cycle, demo_shop
+from sidrec.data.synthetic import clusters, cycle, demo_shop, habits
 from sidrec.data.synthetic.assemble import leave_one_out_dataset
 from sidrec.data.synthetic.demo_words import MISSIONS
 
@@ -46,7 +46,17 @@ def test_clusters_keep_users_at_home_and_share_text():
     assert all(len(set(homes)) == 1 and len(homes) == 6 for homes in groups["item"])
 
 
-@pytest.mark.parametrize("make", [cycle, clusters, demo_shop])
+def test_habits_come_again_two_places_later_or_are_new():
+    data = habits(n_users=400, length=10, again=0.8)
+    rows = np.stack(list(data.sequences))
+    again = rows[:, 2:] == rows[:, :-2]
+    assert again.mean() == pytest.approx(0.8, abs=0.03)
+    for row, soon in zip(rows, again, strict=True):
+        new = [place + 2 for place in np.flatnonzero(~soon)]
+        assert all(row[place] not in row[:place] for place in new)
+
+
+@pytest.mark.parametrize("make", [cycle, clusters, demo_shop, habits])
 def test_leave_one_out_and_seeds(make):
     data = make(seed=5)
     lengths = data.sequences.lengths
@@ -147,6 +157,7 @@ def test_any_size_of_shop_is_whole(n_items, n_users, seed):
         lambda: cycle(length=2),
         lambda: cycle(n_users=0),
         lambda: clusters(cluster_size=3, length=4),
+        lambda: habits(n_items=5, length=6),
         lambda: demo_shop(n_items=39),
         lambda: demo_shop(n_users=0),
     ],

@@ -17,6 +17,7 @@ from sidrec.models.item_objective import (
     right_aligned,
     user_queries,
 )
+from sidrec.nn.item_vectors import ItemVectors
 from sidrec.training.objective import Batch
 
 SEQUENCES = Histories.from_lists([[0, 1, 2, 3], [4], [], [5, 6]])
@@ -28,7 +29,8 @@ class Sums(CausalNetwork):
 
     def __init__(self, n_items: int = 7) -> None:
         super().__init__()
-        self.items = nn.Embedding.from_pretrained(torch.eye(n_items), freeze=False)
+        self.items = ItemVectors(n_items, n_items)
+        nn.init.eye_(self.items.weight)
 
     def hidden(self, items: Tensor) -> Tensor:
         return self.items(items).cumsum(1)

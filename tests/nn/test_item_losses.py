@@ -7,7 +7,14 @@ import torch
 from torch.nn import functional as F
 
 from reference.item_losses import bce_by_hand, bpr_max_by_hand
-from sidrec.nn.item_losses import binary_cross_entropy, bpr_max, cross_entropy
+from sidrec.nn.item_losses import (
+    Bonus,
+    binary_cross_entropy,
+    bpr_max,
+    cross_entropy,
+    ragged_cross_entropy,
+    sampled_cross_entropy,
+)
 
 
 def case(places: int = 7, n_items: int = 11, width: int = 4) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -66,3 +73,56 @@ def test_bpr_max_survives_a_draw_of_nothing_but_the_target():
     hidden, table, _ = case(places=1)
     loss = bpr_max(hidden, table, torch.tensor([4]), torch.tensor([4, 4]), 0.0)
     assert torch.isfinite(loss)
+
+
+@pytest.mark.parametrize("max_logits", [1, 25, 10_000])
+def test_a_bonus_is_added_to_its_columns_and_gets_its_gradient(max_logits):
+    hidden, table, targets = case()
+    columns = torch.tensor([[0, 3, -1]]).repeat(len(targets), 1)
+    values = torch.randn(len(targets), 3, requires_grad=True)
+    dense = torch.zeros(len(targets), len(table)).scatter_add(1, columns[:, :2], values[:, :2])
+    whole = F.cross_entropy(hidden @ table.T + dense, targets, reduction="sum")
+    ours = cross_entropy(hidden, table, targets, max_logits, Bonus(columns, values))
+    torch.testing.assert_close(ours, whole)
+    wanted = (hidden, table, values)
+    for mine, expected in zip(torch.autograd.grad(ours, wanted), torch.autograd.grad(whole, wanted), strict=True):
+        torch.testing.assert_close(mine, expected)
+
+
+def test_a_bonus_reaches_positives_and_negatives():
+    hidden, table, targets = case()
+    negatives = torch.tensor([2, 9])
+    zero = torch.zeros(len(targets), 3)
+    same = bpr_max(hidden, table, targets, negatives, 0.5, zero)
+    torch.testing.assert_close(same, bpr_max(hidden, table, targets, negatives, 0.5))
+    lifted = zero.clone()
+    lifted[:, 0] = 5.0
+    assert bpr_max(hidden, table, targets, negatives, 0.0, lifted) < bpr_max(hidden, table, targets, negatives, 0.0)
+    pairs = torch.tensor([[5.0, -5.0]]).repeat(len(targets), 1)
+    better = binary_cross_entropy(hidden, table, targets, (targets + 1) % 11, pairs)
+    assert better < binary_cross_entropy(hidden, table, targets, (targets + 1) % 11)
+
+
+def test_ragged_lists_are_softmaxes_of_their_own():
+    scores = torch.tensor([1.0, 2.0, 0.5, 3.0, 1.0], requires_grad=True)
+    loss = ragged_cross_entropy(scores, torch.tensor([0, 0, 2, 2, 2]), torch.tensor([0, 1, 0, 0, 1]).bool())
+    expected = -torch.log_softmax(scores[:2], 0)[1] - torch.log_softmax(scores[2:], 0)[2]
+    torch.testing.assert_close(loss, expected)
+    assert float(ragged_cross_entropy(scores.detach()[:0], torch.empty(0).long(), torch.empty(0).bool())) == 0.0
+
+
+def test_a_sample_of_everything_is_the_full_softmax():
+    hidden, table, targets = case()
+    everything = torch.arange(len(table))
+    columns, values = torch.tensor([[3, 4]]).repeat(7, 1), torch.ones(7, 2)
+    own_bonus = ((targets == 3) | (targets == 4)).float()
+    loss = sampled_cross_entropy(
+        hidden,
+        table[targets],
+        table,
+        torch.zeros(len(table)),
+        everything == targets[:, None],
+        (columns, values),
+        own_bonus,
+    )
+    torch.testing.assert_close(loss, cross_entropy(hidden, table, targets, bonus=Bonus(columns, values)))

@@ -15,7 +15,9 @@ from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
 from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, right_aligned
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
-from sidrec.nn.item_losses import cross_entropy
+from sidrec.nn.item_losses import Bonus, cross_entropy
+from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
+from sidrec.nn.repeats import past_around
 from sidrec.nn.transformer import INITIAL_STD, Transformer
 
 
@@ -29,14 +31,14 @@ class BERT4RecSettings(AttentionSettings):
 class BERT4RecNetwork(ItemNetwork):
     """Every place sees every place; -1 is padding, `n_items` the mask."""
 
-    def __init__(self, n_items: int, settings: BERT4RecSettings) -> None:
+    def __init__(self, n_items: int, settings: BERT4RecSettings, features: ItemFeatures = NOTHING_KNOWN) -> None:
         super().__init__()
         width = settings.d_model
         self.mask = n_items
-        self.items = nn.Embedding(n_items + 1, width)
+        self.items, self.repeat = settings.vectors(n_items, features, n_extra=1), settings.repeat_term()
         self.positions = nn.Embedding(settings.max_history + 1, width)  # counted from the newest place
-        for table in (self.items, self.positions):
-            nn.init.normal_(table.weight, std=INITIAL_STD)
+        self.items.initialise(INITIAL_STD)
+        nn.init.normal_(self.positions.weight, std=INITIAL_STD)
         self.dropout = nn.Dropout(settings.dropout)
         self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)
 
@@ -52,9 +54,6 @@ class BERT4RecNetwork(ItemNetwork):
     def queries(self, histories: Tensor) -> Tensor:
         n = histories.shape[1]
         return self.hidden(F.pad(histories, (0, 1), value=self.mask), slice(n, n + 1))[:, 0]
-
-    def item_table(self) -> Tensor:
-        return self.items.weight[: self.mask]
 
 
 class ClozeObjective(ItemObjective[BERT4RecNetwork]):
@@ -78,7 +77,11 @@ class ClozeObjective(ItemObjective[BERT4RecNetwork]):
         items = right_aligned(samples).to(device)
         masked = cloze(items, noise[0].to(device), noise[1].to(device) < self.last_only, self.mask_ratio)
         hidden = network.hidden(items.masked_fill(masked, network.mask))
-        return cross_entropy(hidden[masked], network.item_table(), items[masked])
+        bonus = None
+        if network.repeat is not None:
+            past = past_around(items.masked_fill(masked, -1), masked)
+            bonus = Bonus(past.items, network.repeat.of_past(past))
+        return cross_entropy(hidden[masked], network.item_table(), items[masked], bonus=bonus)
 
 
 def cloze(items: Tensor, luck: Tensor, last_only: Tensor, ratio: float) -> Tensor:
@@ -97,9 +100,9 @@ class BERT4Rec(ItemScorer):
     settings_class: ClassVar[type[Settings]] = BERT4RecSettings
     settings: BERT4RecSettings
 
-    def _build(self, n_items: int) -> BERT4RecNetwork:
-        return BERT4RecNetwork(n_items, self.settings)
+    def _build(self, n_items: int, features: ItemFeatures) -> BERT4RecNetwork:
+        return BERT4RecNetwork(n_items, self.settings, features)
 
-    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
         samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
         return ClozeObjective(samples, validation, self.settings)

@@ -13,10 +13,11 @@ from torch.nn import functional as F
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
-from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, right_aligned
+from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, bonus_before, right_aligned
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.nn.gaussian_diffusion import GaussianDiffusion, Schedule, step_features
 from sidrec.nn.item_losses import cross_entropy
+from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.mlp import mlp
 from sidrec.nn.transformer import INITIAL_STD, Transformer
 
@@ -37,21 +38,18 @@ class DiffuRecSettings(AttentionSettings):
 class DiffuRecNetwork(ItemNetwork):
     """The approximator f(x_s, history, s); -1 is padding."""
 
-    def __init__(self, n_items: int, settings: DiffuRecSettings) -> None:
+    def __init__(self, n_items: int, settings: DiffuRecSettings, features: ItemFeatures = NOTHING_KNOWN) -> None:
         super().__init__()
         width = settings.d_model
         self.settings = settings
-        self.items = nn.Embedding(n_items, width)
+        self.items, self.repeat = settings.vectors(n_items, features), settings.repeat_term()
         self.positions = nn.Embedding(settings.max_history, width)  # counted from the newest place
-        for table in (self.items, self.positions):
-            nn.init.normal_(table.weight, std=INITIAL_STD)
+        self.items.initialise(INITIAL_STD)
+        nn.init.normal_(self.positions.weight, std=INITIAL_STD)
         self.dropout = nn.Dropout(settings.dropout)
         self.step_network = mlp((width, 2 * width, width), "silu")
         self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)
         self.diffusion = GaussianDiffusion(settings.n_steps, settings.schedule)
-
-    def item_table(self) -> Tensor:
-        return self.items.weight
 
     def targets(self, items: Tensor) -> Tensor:
         """x_0: item vectors brought to unit variance, like the noise and like the Transformer's output."""
@@ -73,8 +71,8 @@ class DiffuRecNetwork(ItemNetwork):
         """The reverse process from noise; all users share it, so a list never depends on who else asked."""
         jumps = self.diffusion.backwards(self.settings.inference_steps)
         width, generator = self.items.embedding_dim, torch.Generator().manual_seed(0)
-        noise = torch.randn(len(jumps) + 1, width, generator=generator).to(self.items.weight)
-        luck = torch.randn(self.settings.max_history, width, generator=generator).to(self.items.weight)
+        noise = torch.randn(len(jumps) + 1, width, generator=generator).to(self.items.device)
+        luck = torch.randn(self.settings.max_history, width, generator=generator).to(self.items.device)
         x = noise[0].expand(len(histories), -1)
         for number, jump in enumerate(jumps):
             step = torch.tensor(jump[0], device=x.device)
@@ -106,7 +104,9 @@ class ReconstructionObjective(ItemObjective[DiffuRecNetwork]):
         history, target = items[:, :-1], items[:, -1]
         step, gauss, luck = (part.to(table.device) for part in noise)
         noisy = network.diffusion.noised(network.targets(target), step, gauss)
-        return cross_entropy(network.clean(history, noisy, step, luck), table, target)
+        return cross_entropy(
+            network.clean(history, noisy, step, luck), table, target, bonus=bonus_before(network, items)
+        )
 
 
 class DiffuRec(ItemScorer):
@@ -116,9 +116,9 @@ class DiffuRec(ItemScorer):
     settings_class: ClassVar[type[Settings]] = DiffuRecSettings
     settings: DiffuRecSettings
 
-    def _build(self, n_items: int) -> DiffuRecNetwork:
-        return DiffuRecNetwork(n_items, self.settings)
+    def _build(self, n_items: int, features: ItemFeatures) -> DiffuRecNetwork:
+        return DiffuRecNetwork(n_items, self.settings, features)
 
-    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
         samples = Samples.every_prefix(data.train_sequences(), self.settings.max_history)
         return ReconstructionObjective(samples, validation, self.settings)

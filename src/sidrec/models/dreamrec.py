@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places, Samples
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.nn.gaussian_diffusion import GaussianDiffusion, Schedule, guided, step_features
+from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.mlp import mlp
 from sidrec.nn.transformer import INITIAL_STD, Transformer
 
@@ -33,15 +34,21 @@ class DreamRecSettings(AttentionSettings):
     condition_dropout: float = Field(0.1, ge=0, le=1)
     """Probability with which training hides the history, so that the unconditional vector is learned too (p)."""
 
+    @model_validator(mode="after")
+    def _learns_no_scores(self) -> Self:
+        if self.repeat != "off":
+            raise ValueError("dreamrec is trained without scores, so it cannot learn a repeat term; leave repeat off")
+        return self
+
 
 class DreamRecNetwork(CausalNetwork):
     """A causal encoder gives the condition, a small network predicts the clean vector from a noisy one."""
 
-    def __init__(self, n_items: int, settings: DreamRecSettings) -> None:
+    def __init__(self, n_items: int, settings: DreamRecSettings, features: ItemFeatures = NOTHING_KNOWN) -> None:
         super().__init__()
         width = settings.d_model
         self.settings = settings
-        self.items = nn.Embedding(n_items, width)
+        self.items = settings.vectors(n_items, features)
         self.positions = nn.Embedding(settings.max_history, width)
         self.nothing = nn.Parameter(torch.randn(width))
         nn.init.normal_(self.positions.weight, std=INITIAL_STD)
@@ -52,7 +59,7 @@ class DreamRecNetwork(CausalNetwork):
         self.diffusion = GaussianDiffusion(settings.n_steps, settings.schedule)
 
     def item_table(self) -> Tensor:
-        return self._scaled(self.items.weight)
+        return self._scaled(self.items.table())
 
     def vectors(self, items: Tensor) -> Tensor:
         """The rows of the table that are needed."""
@@ -63,7 +70,7 @@ class DreamRecNetwork(CausalNetwork):
 
         Without negatives nothing else would keep the learned targets from moving together into one point.
         """
-        return F.rms_norm(vectors - self.items.weight.mean(0), vectors.shape[-1:])
+        return F.rms_norm(vectors - self.items.table().mean(0), vectors.shape[-1:])
 
     def hidden(self, items: Tensor) -> Tensor:
         """The condition at every position."""
@@ -114,12 +121,10 @@ class DenoisingObjective(NextItemObjective[DreamRecNetwork]):
             torch.randn(*places, self.width, generator=generator),
         )
 
-    def place_loss(
-        self, network: DreamRecNetwork, hidden: Tensor, targets: Tensor, noise: tuple[Tensor, ...]
-    ) -> Tensor:
-        step, dropped, gauss = noise
-        condition = torch.where(dropped.unsqueeze(-1), network.nothing, hidden)
-        clean = network.vectors(targets)
+    def place_loss(self, network: DreamRecNetwork, places: Places) -> Tensor:
+        step, dropped, gauss = places.noise
+        condition = torch.where(dropped.unsqueeze(-1), network.nothing, places.hidden)
+        clean = network.vectors(places.targets)
         guess = network.clean(network.diffusion.noised(clean, step, gauss), condition, step)
         return F.mse_loss(guess, clean, reduction="sum") / self.width
 
@@ -131,9 +136,9 @@ class DreamRec(ItemScorer):
     settings_class: ClassVar[type[Settings]] = DreamRecSettings
     settings: DreamRecSettings
 
-    def _build(self, n_items: int) -> DreamRecNetwork:
-        return DreamRecNetwork(n_items, self.settings)
+    def _build(self, n_items: int, features: ItemFeatures) -> DreamRecNetwork:
+        return DreamRecNetwork(n_items, self.settings, features)
 
-    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
         samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
         return DenoisingObjective(samples, validation, self.settings)

@@ -11,10 +11,11 @@ from torch.nn import functional as F
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
-from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, right_aligned
+from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, bonus_before, right_aligned
 from sidrec.models.item_scorer import ItemScorer, ItemScorerSettings
 from sidrec.nn.fourier_filter import FourierFilter
 from sidrec.nn.item_losses import cross_entropy
+from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 
 
 class FMLPRecSettings(ItemScorerSettings):
@@ -43,12 +44,12 @@ class FilterBlock(nn.Module):
 class FMLPRecNetwork(ItemNetwork):
     """Sees the whole window at once, so its last place alone is a prediction."""
 
-    def __init__(self, n_items: int, settings: FMLPRecSettings) -> None:
+    def __init__(self, n_items: int, settings: FMLPRecSettings, features: ItemFeatures = NOTHING_KNOWN) -> None:
         super().__init__()
         self.length = settings.max_history
-        self.items = nn.Embedding(n_items, settings.d_model)
+        self.items, self.repeat = settings.vectors(n_items, features), settings.repeat_term()
         self.positions = nn.Parameter(torch.randn(self.length, settings.d_model) * 0.02)
-        nn.init.normal_(self.items.weight, std=0.05)
+        self.items.initialise(0.05)
         self.norm, self.dropout = nn.LayerNorm(settings.d_model), nn.Dropout(settings.dropout)
         self.blocks = nn.ModuleList(FilterBlock(settings) for _ in range(settings.n_layers))
 
@@ -65,9 +66,6 @@ class FMLPRecNetwork(ItemNetwork):
         newest: Tensor = last(x, slice(self.length - 1, self.length))[:, 0]
         return newest
 
-    def item_table(self) -> Tensor:
-        return self.items.weight
-
 
 class PrefixObjective(ItemObjective[FMLPRecNetwork]):
     """One target per sample: a filter over the window mixes all its places."""
@@ -78,7 +76,8 @@ class PrefixObjective(ItemObjective[FMLPRecNetwork]):
     def loss(self, network: FMLPRecNetwork, samples: Histories, noise: tuple[Tensor, ...]) -> Tensor:  # noqa: ARG002
         table = network.item_table()
         items = right_aligned(samples, self.max_history + 1).to(table.device)
-        return cross_entropy(network.last(items[:, :-1]), table, items[:, -1])
+        bonus = bonus_before(network, items)
+        return cross_entropy(network.last(items[:, :-1]), table, items[:, -1], bonus=bonus)
 
 
 class FMLPRec(ItemScorer):
@@ -88,9 +87,9 @@ class FMLPRec(ItemScorer):
     settings_class: ClassVar[type[Settings]] = FMLPRecSettings
     settings: FMLPRecSettings
 
-    def _build(self, n_items: int) -> FMLPRecNetwork:
-        return FMLPRecNetwork(n_items, self.settings)
+    def _build(self, n_items: int, features: ItemFeatures) -> FMLPRecNetwork:
+        return FMLPRecNetwork(n_items, self.settings, features)
 
-    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
         samples = Samples.every_prefix(data.train_sequences(), self.settings.max_history)
         return PrefixObjective(samples, validation, self.settings.max_history)

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places, Samples
 from sidrec.models.item_scorer import ItemScorer, ItemScorerSettings
 from sidrec.nn.item_losses import bpr_max
+from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 
 
 class GRU4RecSettings(ItemScorerSettings):
@@ -31,11 +32,11 @@ class GRU4RecSettings(ItemScorerSettings):
 class GRU4RecNetwork(CausalNetwork):
     """Item vectors, GRU layers, and a projection back to the space of the items."""
 
-    def __init__(self, n_items: int, settings: GRU4RecSettings) -> None:
+    def __init__(self, n_items: int, settings: GRU4RecSettings, features: ItemFeatures = NOTHING_KNOWN) -> None:
         super().__init__()
         width, layers = settings.d_model, settings.n_layers
-        self.items = nn.Embedding(n_items, width)
-        nn.init.normal_(self.items.weight, std=0.05)
+        self.items, self.repeat = settings.vectors(n_items, features), settings.repeat_term()
+        self.items.initialise(0.05)
         self.dropout = nn.Dropout(settings.dropout)
         self.gru = nn.GRU(width, width, layers, batch_first=True, dropout=settings.dropout if layers > 1 else 0.0)
         self.project = nn.Linear(width, width)
@@ -61,14 +62,11 @@ class BprMaxObjective(NextItemObjective[GRU4RecNetwork]):
         self.negatives = torch.searchsorted(self.cumulative, points).clamp_max(len(self.cumulative) - 1)
         return ()  # nothing of it belongs to a row
 
-    def place_loss(
-        self,
-        network: GRU4RecNetwork,
-        hidden: Tensor,
-        targets: Tensor,
-        noise: tuple[Tensor, ...],  # noqa: ARG002
-    ) -> Tensor:
-        return bpr_max(hidden, network.item_table(), targets, self.negatives.to(hidden.device), self.regularization)
+    def place_loss(self, network: GRU4RecNetwork, places: Places) -> Tensor:
+        negatives, targets = self.negatives.to(places.hidden.device), places.targets
+        asked = torch.cat([targets[:, None], negatives.expand(len(targets), -1)], 1)
+        bonus = places.bonus_of(network, asked)
+        return bpr_max(places.hidden, network.item_table(), targets, negatives, self.regularization, bonus)
 
 
 class GRU4Rec(ItemScorer):
@@ -78,10 +76,10 @@ class GRU4Rec(ItemScorer):
     settings_class: ClassVar[type[Settings]] = GRU4RecSettings
     settings: GRU4RecSettings
 
-    def _build(self, n_items: int) -> GRU4RecNetwork:
-        return GRU4RecNetwork(n_items, self.settings)
+    def _build(self, n_items: int, features: ItemFeatures) -> GRU4RecNetwork:
+        return GRU4RecNetwork(n_items, self.settings, features)
 
-    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
         samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
         if self.settings.loss == "cross-entropy":
             return NextItemObjective[GRU4RecNetwork](samples, validation, self.settings.max_history)

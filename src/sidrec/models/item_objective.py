@@ -15,7 +15,10 @@ from torch import Tensor, nn
 from sidrec.core.errors import InputError
 from sidrec.data.dataset import Cases
 from sidrec.data.histories import Histories
-from sidrec.nn.item_losses import cross_entropy
+from sidrec.decoding.top_k import ScoreRows
+from sidrec.nn.item_losses import Bonus, cross_entropy
+from sidrec.nn.item_vectors import ItemVectors
+from sidrec.nn.repeats import Past, RepeatTerm, past_of
 from sidrec.training.batches import length_groups
 from sidrec.training.objective import Batch, Losses
 
@@ -26,15 +29,25 @@ _SCORE_CELLS = 2_000_000
 
 
 class ItemNetwork(nn.Module, ABC):
-    """What the scorer needs of a network: users and items as vectors whose dot product is the score."""
+    """What the scorer needs of a network: users and items as vectors whose dot product is the score.
+
+    Where there is a repeat term, it is added to the scores of the items of the user's history.
+    """
+
+    items: ItemVectors
+    repeat: RepeatTerm | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.repeat = None
 
     @abstractmethod
     def queries(self, histories: Tensor) -> Tensor:
         """(users, n) item indices, all of the same length, to (users, d_model)."""
 
-    @abstractmethod
     def item_table(self) -> Tensor:
         """(n_items, d_model)."""
+        return self.items.table()
 
 
 @dataclass(frozen=True)
@@ -124,8 +137,6 @@ class ItemObjective(ABC, Generic[Network]):
 class CausalNetwork(ItemNetwork):
     """A network whose vector at position t knows the items up to t, with one table for input and scoring."""
 
-    items: nn.Embedding
-
     @abstractmethod
     def hidden(self, items: Tensor) -> Tensor:
         """(rows, n) item indices to (rows, n, d_model)."""
@@ -133,8 +144,26 @@ class CausalNetwork(ItemNetwork):
     def queries(self, histories: Tensor) -> Tensor:
         return self.hidden(histories)[:, -1]
 
-    def item_table(self) -> Tensor:
-        return self.items.weight
+
+@dataclass(frozen=True)
+class Places:
+    """Positions that predict: what the network says there, what came next, what was before, the noise drawn."""
+
+    hidden: Tensor  # (places, d_model)
+    targets: Tensor  # (places,)
+    past: Past | None
+    """Only where the network has a repeat term."""
+    noise: tuple[Tensor, ...] = ()
+
+    def bonus(self, network: ItemNetwork) -> Bonus | None:
+        """What the repeat term adds to the scores of the whole catalogue."""
+        if network.repeat is None or self.past is None:
+            return None
+        return Bonus(self.past.items, network.repeat.of_past(self.past))
+
+    def bonus_of(self, network: ItemNetwork, items: Tensor) -> Tensor | None:
+        """What it adds to those of chosen items (places, n)."""
+        return None if network.repeat is None or self.past is None else network.repeat.of_items(self.past, items)
 
 
 Causal = TypeVar("Causal", bound=CausalNetwork)
@@ -144,14 +173,26 @@ class NextItemObjective(ItemObjective[Causal]):
     """Every position predicts the item after it: one pass per user learns from all of them."""
 
     def loss(self, network: Causal, samples: Histories, noise: tuple[Tensor, ...]) -> Tensor:
-        items = left_aligned(samples).to(network.items.weight.device)
+        items = left_aligned(samples).to(network.items.device)
         real = items[:, 1:] >= 0  # padding is on the right, where no real position sees it
         hidden = network.hidden(items[:, :-1].clamp_min(0))[real]
-        return self.place_loss(network, hidden, items[:, 1:][real], tuple(_at_places(part, real) for part in noise))
+        past = None if network.repeat is None else past_of(items[:, :-1], real)
+        own = tuple(_at_places(part, real) for part in noise)
+        return self.place_loss(network, Places(hidden, items[:, 1:][real], past, own))
 
-    def place_loss(self, network: Causal, hidden: Tensor, targets: Tensor, noise: tuple[Tensor, ...]) -> Tensor:  # noqa: ARG002
-        """The summed loss of positions (places, d_model) with their targets; by default over the full catalogue."""
-        return cross_entropy(hidden, network.item_table(), targets)
+    def place_loss(self, network: Causal, places: Places) -> Tensor:
+        """The summed loss of positions with their targets; by default over the full catalogue."""
+        return cross_entropy(places.hidden, network.item_table(), places.targets, bonus=places.bonus(network))
+
+
+def bonus_before(network: ItemNetwork, items: Tensor) -> Bonus | None:
+    """The repeat term for the last of (rows, n + 1) items, -1 on the left, by the items before it."""
+    if network.repeat is None:
+        return None
+    last = torch.zeros_like(items[:, 1:], dtype=torch.bool)
+    last[:, -1] = True
+    past = past_of(items[:, :-1], last)
+    return Bonus(past.items, network.repeat.of_past(past))
 
 
 def _at_places(noise: Tensor, real: Tensor) -> Tensor:
@@ -188,6 +229,19 @@ def user_queries(network: ItemNetwork, histories: Histories, max_history: int, m
     return queries
 
 
+def scores_of(network: ItemNetwork, queries: Tensor, table: Tensor, histories: Histories) -> ScoreRows:
+    """The scores of all items of the table for a slice of the users."""
+    repeat = network.repeat
+
+    def score(rows: slice) -> Tensor:
+        scores = queries[rows] @ table.T
+        if repeat is not None:
+            repeat.add_to(scores, histories.take(np.arange(rows.start, rows.stop)))
+        return scores
+
+    return score
+
+
 @torch.no_grad()
 def mean_ndcg(network: ItemNetwork, cases: Cases, max_history: int) -> float:
     """NDCG@10 of full ranking; scores that are not numbers rank last."""
@@ -195,8 +249,9 @@ def mean_ndcg(network: ItemNetwork, cases: Cases, max_history: int) -> float:
     queries = user_queries(network, cases.histories, max_history)
     targets = torch.from_numpy(cases.targets.astype(np.int64)).to(table.device)
     rows = max(1, _SCORE_CELLS // len(table))
+    score = scores_of(network, queries, table, cases.histories)
     for start in range(0, len(cases), rows):
-        scores = queries[start : start + rows] @ table.T
+        scores = score(slice(start, min(start + rows, len(cases))))
         own = scores.gather(-1, targets[start : start + rows, None])
         ranks = (~(scores < own)).sum(-1)  # 1 is best
         total += float((1 / torch.log2(ranks + 1.0))[ranks <= 10].sum())

@@ -17,13 +17,19 @@ from sidrec.core.settings import Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.decoding.top_k import top_items
+from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import HasItemVectors
-from sidrec.models.item_objective import METRIC, ItemNetwork, ItemObjective, user_queries
+from sidrec.models.item_features import Describer, ItemFacts, ItemVectorSettings, saved_ids
+from sidrec.models.item_ids import ItemIds
+from sidrec.models.item_objective import METRIC, ItemNetwork, ItemObjective, scores_of, user_queries
 from sidrec.models.model_files import WEIGHTS_FILE
 from sidrec.models.ranking import Ranking
 from sidrec.models.request import Request
 from sidrec.models.stock import Stock
+from sidrec.nn.item_vectors import ItemFeatures, ItemVectors
+from sidrec.nn.repeats import RepeatKind, RepeatTerm
+from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.training.loop import train
 from sidrec.training.options import TrainingOptions
 from sidrec.training.weights import read_weights, write_weights
@@ -48,9 +54,31 @@ class ItemScorerSettings(Settings):
     dropout: float = Field(0.3, ge=0, lt=1)
     max_history: int = Field(20, ge=1)
     """Newest items of a user that the model looks at."""
+    item_vectors: ItemVectorSettings = ItemVectorSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    """How text becomes vectors, for item vectors made of text or codes."""
+    tokenize: TokenizeSettings = TokenizeSettings(tokenizer="opq")
+    """How these become codes."""
+    repeat: RepeatKind = "off"
+    """A learned term for the items of the history: one number (`once`), or by how long ago the item was (`by-age`)."""
     validation_users: int = Field(2000, ge=1)
     """Size of the fixed random sample of users on which the best epoch is chosen."""
     training: ItemTraining = Field(default_factory=ItemTraining)
+
+    def vectors(self, n_items: int, features: ItemFeatures, n_extra: int = 0) -> ItemVectors:
+        """The items' table as set; `n_extra` rows stand for no item."""
+        parts = self.item_vectors
+        return ItemVectors(
+            n_items,
+            self.d_model,
+            features,
+            identity=parts.identity,
+            identity_dropout=parts.identity_dropout,
+            n_extra=n_extra,
+        )
+
+    def repeat_term(self) -> RepeatTerm | None:
+        return None if self.repeat == "off" else RepeatTerm(self.repeat)
 
 
 class AttentionSettings(ItemScorerSettings):
@@ -72,23 +100,34 @@ class ItemScorer(Recommender, HasItemVectors):
     settings: ItemScorerSettings
     network: ItemNetwork | None = None
 
+    def __init__(self, settings: Settings | None = None, **values: Any) -> None:
+        super().__init__(settings, **values)
+        self._facts = ItemFacts()
+        self._given: ItemIds | None = None
+
     @abstractmethod
-    def _build(self, n_items: int) -> ItemNetwork:
+    def _build(self, n_items: int, features: ItemFeatures) -> ItemNetwork:
         """A fresh network."""
 
     @abstractmethod
-    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:
         """What the network is trained on."""
 
-    def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> None:
-        options = self.settings.training
+    def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds | None:
+        options, parts, counts = self.settings.training, self.settings.item_vectors, data.train_counts()
+        if self._given is not None:
+            self._given.check_catalog(data.catalog, "the given IDs")
+        describer = Describer(parts, self.settings.embedding, self.settings.tokenize)
+        ids, facts = describer.describe(data.catalog, progress, workdir, self._given)
+        features = facts.features(data.catalog, ids, counts >= parts.identity_from if parts.identity_from else None)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(options.seed)
-            network = self._build(data.n_items)
-        objective = self._objective(data, self._validation_sample(data))
+            network = self._build(data.n_items, features)
+        objective = self._objective(data, self._validation_sample(data), features)
         result = train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
         self._training = result.summary()
-        self.network = network.eval()
+        self._facts, self.network = facts, network.eval()
+        return ids
 
     def _validation_sample(self, data: Dataset) -> Cases:
         """The same users in every run, whatever the seed."""
@@ -102,7 +141,7 @@ class ItemScorer(Recommender, HasItemVectors):
         table = network.item_table()[: len(stock)]
         queries = user_queries(network, request.histories, self.settings.max_history)
         items, scores = top_items(
-            lambda rows: queries[rows] @ table.T,
+            scores_of(network, queries, table, request.histories),
             request.histories,
             request.k,
             n_items=len(table),
@@ -120,11 +159,15 @@ class ItemScorer(Recommender, HasItemVectors):
 
     def _write_files(self, directory: Path) -> None:
         write_weights(self._fitted(), directory / WEIGHTS_FILE)
+        self._facts.write_files(directory)
 
-    def _read_files(self, artifact: Artifact, catalog: Catalog) -> None:
-        network = self._build(len(catalog))
+    def _read_files(self, artifact: Artifact, catalog: Catalog) -> ItemIds | None:
+        ids, facts = saved_ids(artifact), ItemFacts.read_files(artifact)
+        network = self._build(len(catalog), facts.features(catalog, ids))
         read_weights(network, artifact.file(WEIGHTS_FILE))
-        self.network = network.eval()
+        self._given = ids if ids is not None and ids.given else None
+        self._facts, self.network = facts, network.eval()
+        return ids
 
     def _fitted(self) -> ItemNetwork:
         if self.network is None:

@@ -11,7 +11,8 @@ from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
 from sidrec.models.item_scorer import ItemScorer, ItemScorerSettings
-from sidrec.nn.linear_recurrence import LinearRecurrence
+from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
+from sidrec.nn.linear_recurrence import LRUBlock
 
 
 class LRURecSettings(ItemScorerSettings):
@@ -22,43 +23,21 @@ class LRURecSettings(ItemScorerSettings):
     max_modulus: float = Field(0.99, gt=0, lt=1)
     """Largest starting modulus."""
 
-
-class LRUBlock(nn.Module):
-    """Recurrence, then feed-forward, each with residual and LayerNorm."""
-
-    def __init__(self, settings: LRURecSettings) -> None:
-        super().__init__()
-        width = settings.d_model
-        self.recurrence = LinearRecurrence(
-            width, settings.state_factor * width, settings.min_modulus, settings.max_modulus
-        )
-        self.dropout = nn.Dropout(settings.dropout)
-        self.after_recurrence, self.after_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.mlp = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.GELU(), nn.Dropout(settings.dropout), nn.Linear(4 * width, width)
-        )
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self._rest(x, self.recurrence(x))
-
-    def step(self, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        """One item (rows, d_model) further: the new state and the output."""
-        state, mixed = self.recurrence.step(state, x)
-        return state, self._rest(x, mixed)
-
-    def _rest(self, x: Tensor, mixed: Tensor) -> Tensor:
-        x = self.after_recurrence(x + self.dropout(mixed))
-        out: Tensor = self.after_mlp(x + self.dropout(self.mlp(x)))
-        return out
+    @property
+    def moduli(self) -> tuple[float, float]:
+        return self.min_modulus, self.max_modulus
 
 
 class LRURecNetwork(CausalNetwork):
-    def __init__(self, n_items: int, settings: LRURecSettings) -> None:
+    def __init__(self, n_items: int, settings: LRURecSettings, features: ItemFeatures = NOTHING_KNOWN) -> None:
         super().__init__()
-        self.items = nn.Embedding(n_items, settings.d_model)
-        nn.init.normal_(self.items.weight, std=0.05)
+        self.items, self.repeat = settings.vectors(n_items, features), settings.repeat_term()
+        self.items.initialise(0.05)
         self.norm, self.dropout = nn.LayerNorm(settings.d_model), nn.Dropout(settings.dropout)
-        self.blocks = nn.ModuleList(LRUBlock(settings) for _ in range(settings.n_layers))
+        self.blocks = nn.ModuleList(
+            LRUBlock(settings.d_model, settings.dropout, settings.state_factor, settings.moduli)
+            for _ in range(settings.n_layers)
+        )
 
     def hidden(self, items: Tensor) -> Tensor:
         x = self.enter(items)
@@ -100,9 +79,9 @@ class LRURec(ItemScorer):
     settings_class: ClassVar[type[Settings]] = LRURecSettings
     settings: LRURecSettings
 
-    def _build(self, n_items: int) -> LRURecNetwork:
-        return LRURecNetwork(n_items, self.settings)
+    def _build(self, n_items: int, features: ItemFeatures) -> LRURecNetwork:
+        return LRURecNetwork(n_items, self.settings, features)
 
-    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
         samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
         return NextItemObjective[LRURecNetwork](samples, validation, self.settings.max_history)

@@ -78,6 +78,13 @@ MODELS: tuple[ModelRow, ...] = (
         "semantic-id",
         "masked discrete diffusion of IDs",
     ),
+    ModelRow(
+        "llada-rec-plus",
+        "sidrec.models.llada_rec_plus.recommender",
+        "LLaDARecPlus",
+        "semantic-id",
+        "catalogue-exact masked diffusion: identity, codes and text in one vector",
+    ),
 )
 
 

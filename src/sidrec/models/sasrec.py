@@ -9,10 +9,11 @@ from torch import Tensor, nn
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places, Samples
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.models.registry import find_model
 from sidrec.nn.item_losses import binary_cross_entropy
+from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.transformer import INITIAL_STD, Transformer
 
 
@@ -24,13 +25,13 @@ class SASRecSettings(AttentionSettings):
 class SASRecNetwork(CausalNetwork):
     """Item vectors plus learned positions through causal blocks."""
 
-    def __init__(self, n_items: int, settings: SASRecSettings) -> None:
+    def __init__(self, n_items: int, settings: SASRecSettings, features: ItemFeatures = NOTHING_KNOWN) -> None:
         super().__init__()
         width = settings.d_model
-        self.items = nn.Embedding(n_items, width)
+        self.items, self.repeat = settings.vectors(n_items, features), settings.repeat_term()
         self.positions = nn.Embedding(settings.max_history, width)  # counted from the oldest item
-        for table in (self.items, self.positions):
-            nn.init.normal_(table.weight, std=INITIAL_STD)
+        self.items.initialise(INITIAL_STD)
+        nn.init.normal_(self.positions.weight, std=INITIAL_STD)
         self.dropout = nn.Dropout(settings.dropout)
         self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)
 
@@ -59,8 +60,10 @@ class BinaryObjective(NextItemObjective[SASRecNetwork]):
     def draw(self, n_rows: int, generator: torch.Generator) -> tuple[Tensor, ...]:
         return (torch.randint(self.n_items, (n_rows, self.max_history), generator=generator),)
 
-    def place_loss(self, network: SASRecNetwork, hidden: Tensor, targets: Tensor, noise: tuple[Tensor, ...]) -> Tensor:
-        return binary_cross_entropy(hidden, network.item_table(), targets, noise[0])
+    def place_loss(self, network: SASRecNetwork, places: Places) -> Tensor:
+        targets, negatives = places.targets, places.noise[0]
+        bonus = places.bonus_of(network, torch.stack([targets, negatives], 1))
+        return binary_cross_entropy(places.hidden, network.item_table(), targets, negatives, bonus)
 
 
 class SASRec(ItemScorer):
@@ -70,10 +73,10 @@ class SASRec(ItemScorer):
     settings_class: ClassVar[type[Settings]] = SASRecSettings
     settings: SASRecSettings
 
-    def _build(self, n_items: int) -> SASRecNetwork:
-        return SASRecNetwork(n_items, self.settings)
+    def _build(self, n_items: int, features: ItemFeatures) -> SASRecNetwork:
+        return SASRecNetwork(n_items, self.settings, features)
 
-    def _objective(self, data: Dataset, validation: Cases) -> ItemObjective[Any]:
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
         samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
         if self.settings.loss == "cross-entropy":
             return NextItemObjective[SASRecNetwork](samples, validation, self.settings.max_history)

@@ -46,14 +46,18 @@ class LinearRecurrence(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(batch, length, d_model) to the same; place t sees places up to t."""
-        return self._read(scan(self.decay(), self._enter(inputs)))
+        return self._read(self.states(inputs))
+
+    def states(self, inputs: Tensor) -> Tensor:
+        """The states after each place, (batch, length, width)."""
+        return scan(self.decay(), self._enter(inputs))
 
     def start(self, rows: int) -> Tensor:
         """The state before the first item."""
         return torch.zeros(rows, len(self.nu), dtype=torch.complex64, device=self.nu.device)
 
     def step(self, state: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """One item (batch, d_model) further: the new state and the output."""
+        """One item (.., d_model) further: the new state and the output."""
         state = self.decay() * state + self._enter(inputs)
         return state, self._read(state)
 
@@ -64,4 +68,32 @@ class LinearRecurrence(nn.Module):
     def _read(self, states: Tensor) -> Tensor:
         """Re(C h) of a complex C is a real map of both parts."""
         out: Tensor = self.outwards(torch.cat([states.real, states.imag], dim=-1))
+        return out
+
+
+class LRUBlock(nn.Module):
+    """Recurrence, then feed-forward, each with residual and LayerNorm."""
+
+    def __init__(
+        self, width: int, dropout: float, state_factor: int = 2, moduli: tuple[float, float] = (0.8, 0.99)
+    ) -> None:
+        super().__init__()
+        self.recurrence = LinearRecurrence(width, state_factor * width, *moduli)
+        self.dropout = nn.Dropout(dropout)
+        self.after_recurrence, self.after_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Dropout(dropout), nn.Linear(4 * width, width)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._rest(x, self.recurrence(x))
+
+    def step(self, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """One item (.., d_model) further: the new state and the output."""
+        state, mixed = self.recurrence.step(state, x)
+        return state, self._rest(x, mixed)
+
+    def _rest(self, x: Tensor, mixed: Tensor) -> Tensor:
+        x = self.after_recurrence(x + self.dropout(mixed))
+        out: Tensor = self.after_mlp(x + self.dropout(self.mlp(x)))
         return out

@@ -50,6 +50,24 @@ def clusters(
     return leave_one_out_dataset(frame, _rows(home[:, None] * cluster_size + within))
 
 
+def habits(n_items: int = 60, n_users: int = 300, length: int = 12, again: float = 0.9, seed: int = 0) -> Dataset:
+    """With probability `again` a user takes the item before the last one once more, otherwise one never taken before.
+
+    What comes next is soon again, or anything: only how long ago an item was tells which.
+    """
+    _check(n_items, n_users, length)
+    if length > n_items:
+        raise InputError(f"length {length} needs at least {length} items, not {n_items}.")
+    rng = np.random.default_rng(seed)
+    fresh = rng.permuted(np.tile(np.arange(n_items), (n_users, 1)), axis=1)[:, :length]
+    rows = fresh.copy()
+    for place in range(2, length):
+        repeats = rng.random(n_users) < again
+        rows[:, place] = np.where(repeats, rows[:, place - 2], fresh[:, place])
+    frame = pl.DataFrame({"item_id": [f"habit-{item}" for item in range(n_items)]})
+    return leave_one_out_dataset(frame, _rows(rows))
+
+
 def _rows(rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Histories:
     """A rectangle as histories."""
     users, length = rows.shape

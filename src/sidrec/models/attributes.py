@@ -1,0 +1,55 @@
+"""Catalogue columns as codes: brand, category and the like, one slot per column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sidrec.core.errors import InputError
+from sidrec.data.catalog import Catalog
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """`values[column]` are the column's values in the order of their codes; a list column's value is its whole list."""
+
+    values: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, catalog: Catalog, columns: Sequence[str]) -> Attributes:
+        """Every value that occurs gets a code of its own."""
+        missing = [name for name in columns if name not in catalog.frame.columns]
+        if missing:
+            have = ", ".join(catalog.frame.columns)
+            raise InputError(f"item_vectors.attributes: the catalogue has no column {missing[0]}; it has: {have}.")
+        return cls({name: sorted(set(_texts(catalog.frame[name])) - {""}) for name in columns})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.values)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """A column without a single value still has one code, which no item carries."""
+        return tuple(max(1, len(values)) for values in self.values.values())
+
+    def codes(self, catalog: Catalog) -> NDArray[np.int64]:
+        """(items, columns); -1 where an item has no value, or one that was not there when the codes were made."""
+        found = np.full((len(catalog), len(self.values)), UNKNOWN, dtype=np.int64)
+        for slot, (name, values) in enumerate(self.values.items()):
+            code_of = {value: code for code, value in enumerate(values)}
+            if name in catalog.frame.columns:
+                found[:, slot] = [code_of.get(text, UNKNOWN) for text in _texts(catalog.frame[name])]
+        return found
+
+
+def _texts(column: pl.Series) -> list[str]:
+    if isinstance(column.dtype, pl.List):
+        return [" > ".join(str(part) for part in row or ()) for row in column.to_list()]
+    return ["" if value is None else str(value).strip() for value in column.to_list()]

@@ -1,0 +1,48 @@
+"""Everything that can be set about LLaDA-Rec Plus; each part can be switched off."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from sidrec.models.item_features import ItemVectorSettings
+from sidrec.models.item_scorer import AttentionSettings, ItemTraining
+from sidrec.nn.history_encoders import EncoderKind
+from sidrec.nn.repeats import RepeatKind
+
+FULL_SOFTMAX_UP_TO = 200_000
+"""Items up to which `softmax = "auto"` takes the whole catalogue: beyond, a step costs more than a sample is worth."""
+
+
+class PlusTraining(ItemTraining):
+    """Few epochs with much dropout: item vectors that share codes and text learn fast."""
+
+    epochs: int = Field(default=20, ge=1)
+    learning_rate: float = Field(default=3e-3, gt=0)
+
+
+class LLaDARecPlusSettings(AttentionSettings):
+    """Settings of catalogue-exact masked diffusion."""
+
+    d_model: int = Field(128, ge=1)
+    dropout: float = Field(0.5, ge=0, lt=1)
+    encoder: EncoderKind = "attention"
+    """What reads the history: causal attention, linear recurrent units, a GRU, or learned filters over time."""
+    item_vectors: ItemVectorSettings = ItemVectorSettings(codes=True, text=True)
+    repeat: RepeatKind = "once"
+    target_row: bool = True
+    """The target has a row of its own: what is visible of it, [MASK] for the rest, and the last item. Without it (or
+    without codes) the history's last row speaks, as in sasrec."""
+    partly_hidden_weight: float = Field(0.2, ge=0)
+    """Weight of the loss with some codes visible (w); 0 trains with everything hidden only."""
+    softmax: Literal["auto", "full", "sampled"] = "auto"
+    """Over the whole catalogue, or over a sample of it with importance weights; `auto` samples very large ones."""
+    n_negatives: int = Field(4096, ge=1)
+    """Items drawn for each step (`sampled`)."""
+    validation_users: int = Field(5000, ge=1)
+    """Size of the fixed random sample of users on which the best epoch is chosen."""
+    training: PlusTraining = Field(default_factory=PlusTraining)
+
+    def samples_softmax(self, n_items: int) -> bool:
+        return self.softmax == "sampled" or (self.softmax == "auto" and n_items > FULL_SOFTMAX_UP_TO)

@@ -1,0 +1,89 @@
+"""LLaDA-Rec Plus as a recommender: one pass, then the exact best of all allowed items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.settings import Settings
+from sidrec.data.catalog import Catalog
+from sidrec.data.dataset import Cases, Dataset
+from sidrec.data.schema import ITEM_ID
+from sidrec.models.capabilities import AddsItems, HasSemanticIds
+from sidrec.models.item_ids import ItemIds, as_catalog_rows
+from sidrec.models.item_objective import ItemObjective, Samples
+from sidrec.models.item_scorer import ItemScorer
+from sidrec.models.llada_rec_plus.config import LLaDARecPlusSettings
+from sidrec.models.llada_rec_plus.network import PlusNetwork
+from sidrec.models.llada_rec_plus.objective import PlusObjective
+from sidrec.models.stock import Stock
+from sidrec.nn.item_vectors import ItemFeatures
+from sidrec.sids.semantic_ids import SemanticIds
+
+
+class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems):
+    """Catalogue-exact masked diffusion over items that are sums of identity, codes and text."""
+
+    key: ClassVar[str] = "llada-rec-plus"
+    settings_class: ClassVar[type[Settings]] = LLaDARecPlusSettings
+    settings: LLaDARecPlusSettings
+    network: PlusNetwork | None
+
+    # ---- learning ---------------------------------------------------------------------------------------------------
+
+    def _build(self, n_items: int, features: ItemFeatures) -> PlusNetwork:
+        return PlusNetwork(n_items, self.settings, features)
+
+    def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:
+        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        codes = None if features.codes is None else features.codes.numpy()
+        return PlusObjective(samples, validation, self.settings, codes, data.train_counts())
+
+    # ---- semantic IDs -----------------------------------------------------------------------------------------------
+
+    def use_semantic_ids(self, path: Path, data: Dataset) -> None:
+        if not self.settings.item_vectors.codes:
+            raise SettingsError("item_vectors.codes is off, so semantic IDs have no use; leave --sids out.")
+        given = ItemIds.take(path)
+        given.check_catalog(data.catalog, str(path))
+        self._given = given
+
+    @property
+    def semantic_ids(self) -> SemanticIds:
+        ids = self.stock.ids
+        if ids is None:
+            raise InputError(f"this {self.key} was trained without codes, so its items have no semantic IDs.")
+        return ids.semantic_ids
+
+    def _made_from(self) -> dict[str, str]:
+        return {"sids": self._given.given} if self._given is not None else {}
+
+    # ---- a catalogue that changes -----------------------------------------------------------------------------------
+
+    def add_items(self, items: Any) -> list[str]:
+        """New items compete at once, by codes, text and attributes; all come in or none. Their ids come back.
+
+        `items` is a data frame with `item_id` and text columns like the catalogue's; columns it lacks stay empty.
+        """
+        stock, network = self.stock, self._fitted()
+        if stock.ids is None and self._facts.text is None and self._facts.attributes is None:
+            raise InputError("this model knows its items by identity only, so it can say nothing of new ones.")
+        frame = as_catalog_rows(items, stock.catalog.frame)
+        refuse_known(frame, stock)
+        ids = None if stock.ids is None else stock.ids.with_new_items(frame)
+        facts = self._facts.with_new_items(Catalog(frame))
+        grown = stock.with_items(frame, ids)
+        network.items.grow(facts.features(grown.catalog, ids), len(grown))
+        self._facts, self._stock = facts, grown
+        return grown.catalog.item_ids.to_list()[len(stock) :]
+
+
+def refuse_known(frame: pl.DataFrame, stock: Stock) -> None:
+    """New items have ids that are new."""
+    ids = frame[ITEM_ID]
+    known = (stock.catalog.index_of(ids.to_list()) >= 0) | (~ids.is_first_distinct()).to_numpy()
+    if known.any():
+        raise InputError(f"item {ids[int(known.argmax())]!r} is already there or is given twice; leave it out.")

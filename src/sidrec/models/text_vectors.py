@@ -1,0 +1,59 @@
+"""Item text as vectors of one scale: the encoder's vectors on their whitened principal axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from sidrec.core.errors import InputError
+from sidrec.data.catalog import Catalog
+from sidrec.embeddings.embed import embed_new
+from sidrec.embeddings.embedding_space import EmbeddingSpace
+from sidrec.embeddings.encoders import GIVEN
+from sidrec.embeddings.item_embeddings import ItemEmbeddings
+from sidrec.sids.input_space import InputSpace
+
+FOLDER, NUMBERS_FILE = "text", "text.safetensors"
+_VECTORS = "vectors"
+
+
+@dataclass(frozen=True)
+class TextVectors:
+    """Row i belongs to item i; `axes` and `space` put the text of new items into the same room."""
+
+    vectors: NDArray[np.float32]  # (n_items, width)
+    axes: InputSpace
+    space: EmbeddingSpace
+
+    @classmethod
+    def of(cls, embeddings: ItemEmbeddings, width: int) -> TextVectors:
+        raw = np.asarray(embeddings.vectors, dtype=np.float32)
+        axes = InputSpace.fit(raw, width, whiten=True)
+        return cls(axes.apply(raw), axes, embeddings.space())
+
+    def with_new_items(self, items: Catalog) -> TextVectors:
+        """The same with new items behind the old ones."""
+        if self.space.settings.get("encoder") == GIVEN:
+            raise InputError("the text vectors of these items were given, so the text of new items says nothing.")
+        new = self.axes.apply(embed_new(items, self.space))
+        return replace(self, vectors=np.concatenate([self.vectors, new]))
+
+    def write_files(self, directory: Path) -> None:
+        folder = directory / FOLDER
+        folder.mkdir()
+        arrays = {_VECTORS: self.vectors, **self.axes.state()}
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / NUMBERS_FILE)
+        self.space.write_files(folder)
+
+    @classmethod
+    def read_files(cls, directory: Path) -> TextVectors | None:
+        """None where none were written."""
+        if not (directory / FOLDER).is_dir():
+            return None
+        arrays = load_file(directory / FOLDER / NUMBERS_FILE)
+        vectors = arrays.pop(_VECTORS)
+        return cls(vectors, InputSpace.from_state(arrays), EmbeddingSpace.read_files(directory / FOLDER))
