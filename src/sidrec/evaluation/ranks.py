@@ -41,7 +41,7 @@ def code_ranks(model: Recommender, report: RankReport, targets: NDArray[np.int32
 
     A model without semantic IDs gives every item an ID of its own.
     """
-    if not isinstance(model, HasSemanticIds) or model.stock.ids is None:
+    if not isinstance(model, HasSemanticIds):
         return ranks_of(report.ranking.items, targets)
     ids = model.semantic_ids
     if report.codes is not None:
@@ -69,7 +69,7 @@ def repeated(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def collision_rate(model: Recommender) -> float:
     """Share of items that share their ID with another one."""
-    if not isinstance(model, HasSemanticIds) or model.stock.ids is None:
+    if not isinstance(model, HasSemanticIds):
         return 0.0
     return float(model.semantic_ids.n_colliding / max(model.semantic_ids.n_items, 1))
 

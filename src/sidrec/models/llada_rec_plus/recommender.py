@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from sidrec.core.errors import InputError, SettingsError
@@ -53,10 +54,12 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems):
 
     @property
     def semantic_ids(self) -> SemanticIds:
-        ids = self.stock.ids
-        if ids is None:
-            raise InputError(f"this {self.key} was trained without codes, so its items have no semantic IDs.")
-        return ids.semantic_ids
+        """Where the items have no codes, each has an ID of its own: its number."""
+        stock = self.stock
+        if stock.ids is not None:
+            return stock.ids.semantic_ids
+        numbers = np.arange(len(stock), dtype=np.int32)[:, None]
+        return SemanticIds(numbers, (len(stock),), stock.catalog.item_ids.to_list())
 
     def _made_from(self) -> dict[str, str]:
         return {"sids": self._given.given} if self._given is not None else {}
