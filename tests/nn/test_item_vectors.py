@@ -99,7 +99,9 @@ def test_new_items_have_what_is_known_of_them():
     new = ItemFeatures(torch.tensor([[0, 2]]), (2, 3), torch.tensor([[0.0, 0.0, 1.0]]))
     with torch.no_grad():
         old = part.table()
-        part.grow(FEATURES.followed_by(new), 4)
+        more = part.grown(FEATURES.followed_by(new), 4)
         assert part.code is not None and part.project is not None
-        torch.testing.assert_close(part.table()[:3], old)
-        torch.testing.assert_close(part.table()[3], part.code[1] + part.code[5] + part.project[2])
+        assert part.table().shape == (3, 4)
+        torch.testing.assert_close(more.table()[:3], old)
+        torch.testing.assert_close(more.table()[3], part.code[1] + part.code[5] + part.project[2])
+        assert list(more.state_dict()) == list(part.state_dict())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Generic, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -48,6 +49,12 @@ class ItemNetwork(nn.Module, ABC):
     def item_table(self) -> Tensor:
         """(n_items, d_model)."""
         return self.items.table()
+
+    def with_items(self, items: ItemVectors) -> Self:
+        """The same network, weights shared, over other items."""
+        other = copy.copy(self)
+        other._modules = {**self._modules, "items": items}
+        return other
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ v_i = id_i + sum_m C_m[c_m(i)] + A text_i, each part a switch. With the identity
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +66,7 @@ class ItemVectors(nn.Module):
         self.project = None if features.text is None else nn.Parameter(torch.empty(features.text.shape[1], d_model))
         self._know(features)
         self.initialise(1.0)
-        self.register_load_state_dict_post_hook(lambda *_: self._forget())  # type: ignore[no-untyped-call]
+        self.register_load_state_dict_post_hook(_forget_sums)  # type: ignore[no-untyped-call]
 
     def initialise(self, std: float) -> None:
         """Every part starts with the same spread; no identity yet for items that shall do without."""
@@ -114,19 +115,20 @@ class ItemVectors(nn.Module):
     def n_slots(self) -> int:
         return len(self.slot_sizes)
 
-    def grow(self, features: ItemFeatures, n_items: int) -> None:
-        """More items: `features` speaks of old and new ones; the new have no identity.
+    def grown(self, features: ItemFeatures, n_items: int) -> ItemVectors:
+        """The same weights for more items: `features` speaks of old and new ones; the new have no identity.
 
-        Other threads may be reading: they keep the old sums until the new ones are all there.
+        This one stays as it is, so whoever is reading it is not disturbed.
         """
+        more = copy.copy(self)
+        more._parameters, more._buffers, more._kept = dict(self._parameters), dict(self._buffers), None
         if self.identity and self.weight is not None:
             old, extra = self.weight[: self.n_items], self.weight[self.n_items :]
             fresh = old.new_zeros(n_items - self.n_items, self.embedding_dim)
-            self.weight = nn.Parameter(torch.cat([old, fresh, extra]).detach())
-        self.n_items = n_items
-        self._know(features)
-        with torch.no_grad():
-            self._kept = None if self.training else self._added_up()
+            more.weight = nn.Parameter(torch.cat([old, fresh, extra]).detach())
+        more.n_items = n_items
+        more._know(features)
+        return more
 
     # ---- the parts ------------------------------------------------------------------------------------------------
 
@@ -189,12 +191,9 @@ class ItemVectors(nn.Module):
             assert self.weight is not None
             return self.weight
         if self._kept is None or self._kept.device != self.device:
-            self._kept = self._added_up()
+            every = torch.arange(self.n_items + self.n_extra, device=self.device)
+            self._kept = torch.cat([self._parts(block) for block in torch.split(every, _BLOCK)])
         return self._kept
-
-    def _added_up(self) -> Tensor:
-        every = torch.arange(self.n_items + self.n_extra, device=self.device)
-        return torch.cat([self._parts(block) for block in torch.split(every, _BLOCK)])
 
     def _forget(self) -> None:
         self._kept = None
@@ -202,3 +201,8 @@ class ItemVectors(nn.Module):
     def train(self, mode: bool = True) -> Any:
         self._forget()
         return super().train(mode)
+
+
+def _forget_sums(module: nn.Module, _: Any) -> None:
+    assert isinstance(module, ItemVectors)
+    module._forget()

@@ -5,7 +5,7 @@ import torch
 
 from sidrec.models.llada_rec_plus.config import LLaDARecPlusSettings
 from sidrec.models.llada_rec_plus.network import PlusNetwork
-from sidrec.models.sasrec import SASRecNetwork, SASRecSoftmaxSettings
+from sidrec.models.sasrec import SASRecNetwork, SASRecSettings
 from sidrec.nn.item_vectors import ItemFeatures
 
 CODES = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, -1]])
@@ -20,7 +20,7 @@ def network(**values: object) -> PlusNetwork:
 
 def test_without_codes_text_and_noise_it_is_sasrec():
     torch.manual_seed(3)
-    theirs = SASRecNetwork(9, SASRecSoftmaxSettings(**SIZES)).eval()  # type: ignore[arg-type]
+    theirs = SASRecNetwork(9, SASRecSettings(**SIZES)).eval()  # type: ignore[arg-type]
     ours = PlusNetwork(9, LLaDARecPlusSettings(**SIZES)).eval()  # type: ignore[arg-type]
     weights = {name.replace("transformer.", "encoder.transformer."): w for name, w in theirs.state_dict().items()}
     ours.load_state_dict({**weights, "repeat.rho": torch.zeros(1)})

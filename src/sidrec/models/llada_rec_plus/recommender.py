@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ from sidrec.sids.semantic_ids import SemanticIds
 class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems):
     """Catalogue-exact masked diffusion over items that are sums of identity, codes and text."""
 
-    key: ClassVar[str] = "llada-rec-plus"
+    key = "llada-rec-plus"
     settings_class: ClassVar[type[Settings]] = LLaDARecPlusSettings
     settings: LLaDARecPlusSettings
     network: PlusNetwork | None
@@ -42,6 +42,9 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems):
         samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
         codes = None if features.codes is None else features.codes.numpy()
         return PlusObjective(samples, validation, self.settings, codes, data.train_counts())
+
+    def _fitted(self) -> PlusNetwork:
+        return cast(PlusNetwork, super()._fitted())
 
     # ---- semantic IDs -----------------------------------------------------------------------------------------------
 
@@ -79,8 +82,9 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems):
         ids = None if stock.ids is None else stock.ids.with_new_items(frame)
         facts = self._facts.with_new_items(Catalog(frame))
         grown = stock.with_items(frame, ids)
-        network.items.grow(facts.features(grown.catalog, ids), len(grown))
-        self._facts, self._stock = facts, grown
+        items = network.items.grown(facts.features(grown.catalog, ids), len(grown))
+        self.network, self._facts = network.with_items(items), facts
+        self._stock = grown
         return grown.catalog.item_ids.to_list()[len(stock) :]
 
 

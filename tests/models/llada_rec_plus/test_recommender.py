@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import polars as pl
+import pytest
+
+from sidrec.core.errors import InputError, SettingsError
+from sidrec.data.synthetic import clusters, cycle
+from sidrec.models.llada_rec_plus.recommender import LLaDARecPlus
+from sidrec.models.registry import load_model
+from sidrec.models.request import Request
+
+QUICK: dict[str, Any] = {
+    "d_model": 32,
+    "n_layers": 1,
+    "dropout": 0.0,
+    "max_history": 8,
+    "embedding": {"encoder": "tfidf"},
+    "tokenize": {"options": {"n_codes": 2, "codebook_size": 8, "pca": 4}},
+    "training": {"epochs": 8, "batch_size": 64, "learning_rate": 0.02, "validate_every": 8},
+}
+DATA = clusters(n_clusters=4, cluster_size=8, n_users=120, length=6)
+
+
+@cache
+def fitted() -> LLaDARecPlus:
+    return LLaDARecPlus(**QUICK).fit(DATA)
+
+
+SLOW = [pytest.param(encoder, marks=pytest.mark.slow) for encoder in ("lru", "gru", "filter")]
+
+
+@pytest.mark.parametrize("encoder", ["attention", *SLOW])
+def test_the_cycle_is_learned(encoder):
+    data = cycle(n_items=20, n_users=200, length=10)
+    cases = data.cases("test")
+    first = LLaDARecPlus(**QUICK, encoder=encoder).fit(data).rank(Request(cases.histories, 1)).items[:, 0]
+    assert (first == cases.targets).mean() > 0.9
+
+
+def test_ids_alone_are_enough():
+    data = cycle(n_items=20, n_users=200, length=10)
+    silent = pl.DataFrame({"item_id": data.catalog.item_ids})
+    model = LLaDARecPlus(**QUICK)
+    model.fit(type(data)(**{**vars(data), "catalog": type(data.catalog)(silent)}))
+    cases = data.cases("test")
+    assert (model.rank(Request(cases.histories, 1)).items[:, 0] == cases.targets).mean() > 0.9
+    assert model.semantic_ids.codes[:, 0].tolist() == list(range(20))
+    with pytest.raises(InputError, match="by identity only"):
+        model.add_items(pl.DataFrame({"item_id": ["new"]}))
+
+
+def new_thing(item_id: str = "new") -> pl.DataFrame:
+    like = DATA.catalog.frame.filter(pl.col("item_id") == "thing-3")
+    return like.with_columns(pl.lit(item_id).alias("item_id"))
+
+
+def test_a_new_item_competes_on_the_day_it_arrives(tmp_path):
+    model = LLaDARecPlus(**QUICK, item_vectors={"identity_dropout": 0.3}).fit(DATA)
+    before = model.recommend([["thing-1", "thing-2"]], k=32)
+    assert model.add_items(new_thing()) == ["new"]
+    after = model.recommend([["thing-1", "thing-2"]], k=33)
+    assert [item for item in after.item_ids[0] if item != "new"] == before.item_ids[0]
+    assert after.item_ids[0].index("new") < 9  # the things of its room come first
+    assert model.recommend([["new", "thing-2"]]).unknown_items == [0]
+    loaded = load_model(model.save(tmp_path / "model"))
+    assert loaded.recommend([["new"], ["thing-9"]], k=33) == model.recommend([["new"], ["thing-9"]], k=33)
+
+
+def test_items_that_are_known_or_given_twice_are_refused_and_nothing_changes():
+    model = LLaDARecPlus(**{**QUICK, "training": {"epochs": 1}}).fit(DATA)
+    network = model.network
+    for wrong in (new_thing("thing-3"), pl.concat([new_thing(), new_thing()])):
+        with pytest.raises(InputError, match="already there or is given twice"):
+            model.add_items(wrong)
+    assert len(model.catalog) == 32
+    assert model.network is network
+
+
+def test_given_ids_need_codes(tmp_path):
+    with pytest.raises(SettingsError, match="codes is off"):
+        LLaDARecPlus(item_vectors={"codes": False}).use_semantic_ids(tmp_path, DATA)
+
+
+def test_naming_one_part_keeps_the_others():
+    parts = LLaDARecPlus(item_vectors={"identity_from": 2}).settings.item_vectors
+    assert parts.codes and parts.text and parts.identity_from == 2
