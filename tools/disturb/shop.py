@@ -1,0 +1,164 @@
+"""A tiny shop, and every verb that writes, each with another form of itself that leaves another version."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from disturb.process import Body, command, library, run
+
+RECIPE = """
+[model]
+key = "llada-rec"
+d_model = 8
+n_heads = 2
+n_layers = 1
+max_history = 5
+[model.search]
+beam_size = 5
+[model.embedding]
+encoder = "tfidf"
+[model.tokenize]
+tokenizer = "rq-kmeans"
+options = { n_codes = 2, codebook_size = 8, pca = 4 }
+[model.training]
+epochs = 2
+batch_size = 32
+validate_every = 1
+checkpoint_seconds = 0
+"""
+OTHER_RECIPE = """
+[model]
+key = "sasrec-ce"
+d_model = 8
+[model.training]
+epochs = 2
+batch_size = 32
+validate_every = 1
+checkpoint_seconds = 0
+"""
+PLAN = """
+title = "Small"
+scale = "tiny"
+seeds = [0]
+[budget]
+epochs = 1
+[datasets]
+shop = "data"
+[settings]
+d_model = 8
+n_layers = 1
+n_heads = 2
+[settings.embedding]
+encoder = "tfidf"
+[settings.tokenize]
+tokenizer = "rq-kmeans"
+options = { n_codes = 2, codebook_size = 8, pca = 4 }
+[settings.training]
+batch_size = 32
+[[section]]
+name = "main-table"
+title = "Models"
+baseline = "popularity"
+models = ["popularity", "sasrec-ce", "llada-rec"]
+"""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command that writes `out`; `other` writes another version of it to the same place."""
+
+    name: str
+    body: Body
+    other: Body
+    out: str = "out"
+    per_file: bool = False
+    """True where the output is a folder of outputs, each of them whole, and not one that changes in one step."""
+    weight: int = 4
+    """How often it is tried, against the others: what takes long is tried less."""
+
+
+def _change_items(item_id: str) -> Body:
+    def body() -> None:
+        import polars as pl
+
+        import sidrec
+
+        model = sidrec.load("model")
+        model.add_items(pl.DataFrame({"item_id": [item_id], "title": [f"a new {item_id}"]}))
+        model.remove_items(["i1"])
+        model.save(Path("out"))
+
+    return library(body)
+
+
+def _verb(name: str, words: str, other: str, **facts: object) -> Verb:
+    return Verb(name, command(words), command(other), **facts)
+
+
+PREPARE = "data prepare --interactions reviews.csv --items items.csv --out out"
+TOKENIZE = "tokenize emb --tokenizer rq-kmeans --set n_codes=2 --set codebook_size=8 --set pca=4 --out out"
+TRAIN = "train --data data --recipe tiny.toml --out out"
+SASREC = "train --data data --recipe sasrec.toml --out out"
+POPULARITY = "train --data data --model popularity --out out"
+RECOMMEND = "recommend model --input users.parquet --output out.parquet --batch-users 8"
+VERBS = (
+    _verb("data prepare", PREPARE, f"{PREPARE} --max-history 5"),
+    _verb("embed", "embed data --encoder tfidf --out out", "embed data --encoder tfidf --fields title --out out"),
+    _verb("tokenize", TOKENIZE, f"{TOKENIZE} --set seed=1"),
+    _verb("train llada-rec", TRAIN, f"{TRAIN} --set model.training.seed=1", weight=3),
+    _verb("train sasrec-ce", SASREC, f"{SASREC} --set model.training.seed=1", weight=3),
+    _verb("train popularity", POPULARITY, POPULARITY.replace("data data", "data data2")),
+    _verb("evaluate", "evaluate model --out out", "evaluate model --split validation --out out"),
+    _verb("recommend", RECOMMEND, f"{RECOMMEND} -k 3", out="out.parquet"),
+    Verb("add and remove items", _change_items("new-1"), _change_items("new-2")),
+    _verb(
+        "benchmark",
+        "benchmark plan.toml --out out",
+        "benchmark plan.toml --epochs 2 --out out",
+        per_file=True,
+        weight=2,
+    ),
+    _verb("report", "report bench --examples 1 --out out", "report bench --examples 0 --out out"),
+    _verb("export", "export model --out out", "export model2 --out out", weight=1),
+)
+
+
+def build(home: Path) -> None:
+    """The inputs of every verb, made by the verbs themselves."""
+    (home / "tmp").mkdir(parents=True)
+    draw = random.Random(1)
+    rows = [f"u{user},i{draw.randrange(12)},{100 * user + step}" for user in range(30) for step in range(7)]
+    (home / "reviews.csv").write_text("user_id,item_id,timestamp\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    words = ["red lamp", "blue lamp", "oak table", "pine table", "small rug", "large rug"]
+    items = [f"i{n},{words[n % 6]} number {n},Shop {n % 3}" for n in range(12)]
+    (home / "items.csv").write_text("item_id,title,brand\n" + "\n".join(items) + "\n", encoding="utf-8")
+    (home / "tiny.toml").write_text(RECIPE, encoding="utf-8")
+    (home / "sasrec.toml").write_text(OTHER_RECIPE, encoding="utf-8")
+    (home / "plan.toml").write_text(PLAN, encoding="utf-8")
+    for body in (
+        command(PREPARE.replace("--out out", "--out data")),
+        command(PREPARE.replace("--out out", "--out data2 --max-history 5")),
+        command("embed data --encoder tfidf --out emb"),
+        command("embed data --encoder tfidf --fields title --out emb2"),
+        command(TOKENIZE.replace("--out out", "--out ids")),
+        command(TOKENIZE.replace("--out out", "--out ids2 --set seed=1")),
+        command(TRAIN.replace("--out out", "--out model")),
+        command(TRAIN.replace("--out out", "--out model2 --set model.training.seed=1")),
+        command("evaluate model --out eval"),
+        command("evaluate model --split validation --out eval2"),
+        command("benchmark plan.toml --out bench"),
+        _users,
+    ):
+        ended = run(body, home, home / "tmp" / "said")
+        if ended.code != 0:
+            raise SystemExit(f"the campaign cannot begin: {ended.words}")
+    (home / "tmp" / "said").unlink()
+
+
+def _users() -> None:
+    import polars as pl
+
+    rows = [[f"i{n % 12}", f"i{n * 5 % 12}"] for n in range(30)]
+    pl.DataFrame({"user_id": [f"u{n}" for n in range(30)], "history": rows}).write_parquet("users.parquet")
