@@ -1,6 +1,6 @@
 """`python -m sidrec`: what `accelerate launch -m sidrec` and torchrun start."""
 
-from sidrec.cli.app import main
+from sidrec.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -58,3 +58,14 @@ def test_users_can_be_left_out(out, tmp_path):
 def test_several_benchmarks_become_one_report(out, tmp_path):
     found = build_report([out, out], tmp_path / "page")
     assert len(found.sections) == 4 and found.title == "Benchmarks"
+
+
+def test_a_second_report_takes_the_first_ones_place_as_a_whole(out, tmp_path):
+    build_report([out, out], tmp_path / "page")
+    build_report([out], tmp_path / "page", n_examples=0)
+    build_report([out], tmp_path / "fresh", n_examples=0)
+    second, fresh = (
+        {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("page", "fresh")
+    )
+    assert second == fresh and "manifest.json" in fresh
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "page"]

@@ -18,7 +18,7 @@ from reference import toy_task
 from reference.toy_task import KILLED, QUICK, Net, Task
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import ArtifactError, StorageError, TrainingError
-from sidrec.training import checkpoints
+from sidrec.training import checkpoints, loop
 from sidrec.training.loop import train
 from sidrec.training.options import TrainingOptions
 
@@ -64,6 +64,18 @@ def test_stopped_mid_epoch_and_resumed_is_bit_identical(tmp_path, uninterrupted,
     result = train(resumed, Task(), OFTEN, workdir=tmp_path)
     assert same(resumed, uninterrupted[0])
     assert without_clocks(result.history) == without_clocks(uninterrupted[1])
+
+
+def test_stopped_before_the_curve_was_drawn_it_is_drawn_by_the_next_run(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(loop, "draw_curve", _interrupt)
+        train(Net(), Task(), OFTEN, workdir=tmp_path)
+    train(Net(), Task(), OFTEN, workdir=tmp_path)
+    assert (tmp_path / "curve.svg").is_file()
+
+
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.slow

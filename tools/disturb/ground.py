@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from disturb.findings import Finding
-from disturb.looking import broken_parts, leftovers, print_of
+from disturb.looking import Prints, broken_parts, differences, leftovers, prints_of
 from disturb.process import Body, Ended, run, run_killed
 from disturb.shop import Verb
 
@@ -21,10 +21,10 @@ class Undisturbed:
     """What a verb leaves when nothing disturbs it."""
 
     verb: str
-    prints: tuple[str | None, str | None]
+    prints: list[Prints]
     """From nothing; where another version stood before."""
-    writes: tuple[int, int]
-    other: str | None
+    writes: list[int]
+    other: Prints
     seconds: float
 
 
@@ -91,23 +91,23 @@ class Ground:
         for older in (False, True):
             with self.home(verb, name, older=older) as home:
                 ended = _must(home.run_killed(verb.body, None), verb)
-                prints.append(print_of(home.out))
+                prints.append(prints_of(home.out))
                 writes.append(ended.writes)
-        return Undisturbed(verb.name, tuple(prints), tuple(writes), print_of(self.older(verb)), ended.seconds)
+        return Undisturbed(verb.name, prints, writes, prints_of(self.older(verb)), ended.seconds)
 
 
-def check_whole(home: Home, finding: Finding, allowed: set[str | None]) -> None:
+def check_whole(home: Home, finding: Finding, allowed: list[Prints]) -> None:
     """What stands under the final name is one of the versions that may stand there."""
     if home.verb.per_file:
         parts = broken_parts(home.out) if home.out.exists() else []
         if parts:
             finding.fault("broken", ", ".join(parts))
-    elif print_of(home.out) not in allowed:
-        files = sorted(file.relative_to(home.path).as_posix() for file in home.out.rglob("*"))
-        finding.fault("broken", f"{home.verb.out} is neither the old nor the new version: {' '.join(files)[:300]}")
+    elif prints_of(home.out) not in allowed:
+        files = differences(prints_of(home.out), allowed[0])
+        finding.fault("broken", f"{home.verb.out} is neither the old nor the new version: {files[:300]}")
 
 
-def check_rerun(home: Home, finding: Finding, wanted: set[str | None]) -> None:
+def check_rerun(home: Home, finding: Finding, wanted: list[Prints]) -> None:
     """The same command again ends well, leaves nothing behind and gives the bytes of an undisturbed run."""
     ended = home.run(home.verb.body)
     if ended.code != 0:
@@ -119,8 +119,9 @@ def check_rerun(home: Home, finding: Finding, wanted: set[str | None]) -> None:
     left = home.leftovers()
     if left:
         finding.fault("leftovers", f"after the rerun: {' '.join(left)[:500]}")
-    if print_of(home.out) not in wanted:
-        finding.fault("not_identical", "the rerun's output differs from an undisturbed run's")
+    if prints_of(home.out) not in wanted:
+        files = differences(prints_of(home.out), wanted[0])
+        finding.fault("not_identical", f"the rerun's output differs from an undisturbed run's: {files[:300]}")
 
 
 def draw_for(*parts: object) -> Random:

@@ -21,14 +21,14 @@ def kill(ground: Ground, verb: Verb, normal: Undisturbed, draw: Random, name: st
     finding = Finding(KIND, verb.name)
     older = draw.random() < 0.5
     with ground.home(verb, name, older=older) as home:
-        allowed = {normal.prints[older], normal.other if older else None}
+        allowed = [normal.prints[older], normal.other if older else {}]
         for _ in range(2 if draw.random() < _AGAIN else 1):
             ended = _killed(home, normal, older, draw)
             finding.tries += ended.code == -signal.SIGKILL
             if ended.traceback:
                 finding.fault("tracebacks", ended.words[-1500:])
             check_whole(home, finding, allowed)
-        check_rerun(home, finding, {normal.prints[older]})
+        check_rerun(home, finding, [normal.prints[older]])
     return finding
 
 

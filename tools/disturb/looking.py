@@ -6,17 +6,18 @@ import hashlib
 import json
 from pathlib import Path
 
+Prints = dict[str, str]
+"""A hash for every file by its name; an output that is not there has none at all."""
 
-def print_of(path: Path) -> str | None:
-    """A hash of a file or of everything in a directory; None where there is nothing."""
-    if not path.exists():
-        return None
-    digest = hashlib.sha256()
-    for file in [path] if path.is_file() else sorted(path.rglob("*")):
-        digest.update(file.relative_to(path).as_posix().encode() + b"\0")
-        if file.is_file():
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+
+def prints_of(path: Path) -> Prints:
+    if path.is_file():
+        return {path.name: _hash(path)}
+    return {file.relative_to(path).as_posix(): _hash(file) for file in sorted(path.rglob("*")) if file.is_file()}
+
+
+def differences(found: Prints, wanted: Prints) -> str:
+    return " ".join(name for name in {**found, **wanted} if found.get(name) != wanted.get(name))
 
 
 def leftovers(home: Path, expected: set[str], out: str) -> list[str]:
@@ -43,11 +44,12 @@ def broken_parts(folder: Path) -> list[str]:
 
 
 def _agrees(folder: Path, files: dict[str, dict[str, str]]) -> bool:
-    return all(
-        (folder / name).is_file() and hashlib.sha256((folder / name).read_bytes()).hexdigest() == facts["sha256"]
-        for name, facts in files.items()
-    )
+    return all((folder / name).is_file() and _hash(folder / name) == facts["sha256"] for name, facts in files.items())
 
 
 def _is_scratch(name: str) -> bool:
     return name.startswith(".") or name.endswith((".tmp", ".part", ".lock"))
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -30,10 +30,10 @@ def race(ground: Ground, verb: Verb, normal: Undisturbed, draw: Random, name: st
         done = any(ended.code == 0 for ended in all_ended)
         if not done and not killed:
             finding.fault("broken", "nobody wrote")
-        check_whole(home, finding, {*normal.prints, normal.other, *(() if done or older else (None,))})
+        check_whole(home, finding, [*normal.prints, normal.other, *([] if done or older else [{}])])
         if not killed and home.leftovers():
             finding.fault("leftovers", f"after the race: {' '.join(home.leftovers())[:500]}")
-        check_rerun(home, finding, set(normal.prints) if verb.per_file else {normal.prints[older]})
+        check_rerun(home, finding, normal.prints if verb.per_file else [normal.prints[older]])
     return finding
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from sidrec.cli import (
     benchmark_verb,
     compare_verb,
-    console,
     data_verbs,
     demo_verb,
     embed_verb,
@@ -21,6 +18,9 @@ from sidrec.cli import (
     tokenize_verb,
     train_verb,
 )
+from sidrec.cli.main import main
+
+__all__ = ["app", "main"]
 
 app = typer.Typer(
     name="sidrec",
@@ -42,18 +42,3 @@ app.command("recommend")(recommend_verb.recommend)
 app.command("export")(export_verb.export)
 app.command("benchmark")(benchmark_verb.benchmark)
 app.command("report")(report_verb.report)
-
-
-def main() -> None:
-    """Known errors are one sentence and exit code 2; anything else is a bug and keeps its traceback."""
-    from sidrec.cli.options import in_words_of
-    from sidrec.core.errors import SidrecError
-
-    try:
-        app()
-    except SidrecError as error:
-        console.complain(in_words_of(app, sys.argv[1:], error))
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("sidrec: stopped; run the same command again to go on.\n")
-        sys.exit(130)

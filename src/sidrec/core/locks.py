@@ -100,6 +100,12 @@ class _Mine(threading.local):
 
 
 _mine = _Mine()
+_ours: list[Path] = []
+
+
+def outputs() -> list[Path]:
+    """What this process wrote or began to write, in that order; not what was written in the course of it."""
+    return list(_ours)
 
 
 @contextmanager
@@ -111,7 +117,10 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[Held]:
         return
     with _folder(path.parent):
         with storage_errors(path):
-            held = _mine.held[path] = _taken(path, wait=wait)
+            held = _taken(path, wait=wait)
+        if not _mine.held and path not in _ours:
+            _ours.append(path)
+        _mine.held[path] = held
         try:
             yield held
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import functools
 import hashlib
 import json
@@ -19,15 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from sidrec.core.errors import SidrecError, StorageError
+from sidrec.core.refusals import disk_refusal
 
-_REFUSALS = {
-    errno.ENOSPC: "no space left on the disk; free some and run the same command again",
-    errno.EDQUOT: "the disk quota is used up; free some space and run the same command again",
-    errno.EACCES: "no permission to write there; choose another place",
-    errno.EROFS: "the file system is read-only; choose another place",
-    errno.ENOTDIR: "a part of this path is a file, not a directory; choose another place",
-    errno.ENAMETOOLONG: "the name is too long for this file system; choose a shorter one",
-}
 HOST = socket.gethostname()
 STARTED = datetime.now().astimezone().isoformat(timespec="seconds")
 """When this process began, near enough to tell it from an earlier one with the same number."""
@@ -70,12 +62,10 @@ def storage_errors(path: Path) -> Iterator[None]:
     except SidrecError:
         raise
     except Exception as error:
-        code = error.errno if isinstance(error, OSError) else None
-        if "No space left on device" in str(error):
-            code = errno.ENOSPC
-        if code in _REFUSALS:
-            arguments = ("out",) if "choose" in _REFUSALS[code] else ()
-            raise StorageError(f"{path}: {_REFUSALS[code]}.", arguments=arguments) from error
+        why = disk_refusal(error)
+        if why is not None:
+            arguments = ("out",) if "choose" in why else ()
+            raise StorageError(f"{path}: {why}.", arguments=arguments) from error
         raise
 
 

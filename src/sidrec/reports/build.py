@@ -3,17 +3,17 @@ it, and a CSV per table."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidrec.core.locks import locked
+from sidrec.core.artifacts import Origin, write
 from sidrec.core.pages import markdown
 from sidrec.core.pages.blocks import Block, Charts, Facts, Heading, Words
 from sidrec.core.pages.page import render_page
 from sidrec.core.pages.tables import Table
 from sidrec.core.progress import Progress, SilentProgress
-from sidrec.core.storage import storage_errors
 from sidrec.reports.claims import check_claim
 from sidrec.reports.examples import user_examples
 from sidrec.reports.health import health_table
@@ -25,6 +25,7 @@ from sidrec.reports.section_tables import claim_table, figures_table, others_tab
 from sidrec.reports.summary import SectionSummary, summarise
 from sidrec.reports.user_block import UserBlock
 
+KIND = "report"
 PAGE, MARKDOWN = "index.html", "report.md"
 
 
@@ -118,14 +119,14 @@ def _repeats(section: SectionRuns, runs: Sequence[SectionRuns]) -> bool:
 
 
 def _write(out: Path, title: str, blocks: Sequence[Block]) -> None:
-    with locked(out), storage_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-        (out / PAGE).write_text(render_page(title, blocks), encoding="utf-8")
+    page = render_page(title, blocks)
+    with write(out, Origin(KIND, made_from={"content": hashlib.sha256(page.encode()).hexdigest()})) as folder:
+        (folder / PAGE).write_text(page, encoding="utf-8")
         text = "\n".join([f"# {markdown.text(title)}\n", *(block.markdown() for block in blocks)])
-        (out / MARKDOWN).write_text(text, encoding="utf-8")
+        (folder / MARKDOWN).write_text(text, encoding="utf-8")
         for block in blocks:
             if isinstance(block, Table):
-                (out / f"{block.name}.csv").write_text(block.csv(), encoding="utf-8")
+                (folder / f"{block.name}.csv").write_text(block.csv(), encoding="utf-8")
             if isinstance(block, Charts):
                 for name, picture in block.files().items():
-                    (out / name).write_text(picture, encoding="utf-8")
+                    (folder / name).write_text(picture, encoding="utf-8")

@@ -156,7 +156,8 @@ class _Run:
         state.history.append(entry)
         self.history.add(entry)
         self.trackers.log(entry)
-        self._checkpoint_if_due()
+        if not state.finished:  # the last checkpoint follows the curve, see _finish
+            self._checkpoint_if_due()
 
     def _validate(self, epoch: int) -> dict[str, float]:
         if epoch % self.options.validate_every and epoch != self.options.epochs:
