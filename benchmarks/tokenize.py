@@ -1,4 +1,4 @@
-"""Time and memory of giving 4k, 100k and 1M items an ID each, collisions parted.
+"""Time and memory of giving 4k, 100k and 1M items an ID each, collisions resolved.
 
 Random clustered vectors of width 64, tokenizer `rq-kmeans` in the paper's shape (4 x 256); another one by name:
 `benchmarks/tokenize.py multi-head-vqvae` (one pass over the items, so that the work per item is the same at every

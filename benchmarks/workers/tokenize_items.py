@@ -43,13 +43,13 @@ def measure(n_items: int, tokenizer: str) -> dict[str, float]:
     codes, sizes = resolve(
         nearest, model.codebook_sizes, "unique", lambda items: model.code_distances(vectors[items], nearest[items])
     )
-    parted = time.perf_counter()
+    resolved = time.perf_counter()
     names = [""] * n_items
     return {
-        "seconds": parted - began,
+        "seconds": resolved - began,
         "fit": fitted - began,
         "encode": encoded - fitted,
-        "part": parted - encoded,
+        "resolve": resolved - encoded,
         "colliding": SemanticIds(nearest, sizes, names).n_colliding,
         "colliding_after": SemanticIds(codes, sizes, names).n_colliding,
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,

@@ -10,9 +10,9 @@ import pytest
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.sids.base import Tokenizer
 from sidrec.sids.id_keys import id_keys
-from sidrec.sids.parting import part
 from sidrec.sids.quality import relative_error
 from sidrec.sids.registry import TOKENIZERS, find_tokenizer
+from sidrec.sids.unique_ids import make_unique
 
 KEYS = [row.key for row in TOKENIZERS]
 QUICK = {"hidden": (32,), "code_width": 8, "training": {"epochs": 40, "batch_size": 64, "learning_rate": 0.01}}
@@ -95,9 +95,9 @@ def test_any_number_and_size_of_codebooks(key: str, sizes: tuple[int, ...]) -> N
     assert distances.shape == (60, len(sizes), max(sizes))
     for slot, size in enumerate(sizes):
         assert np.isfinite(distances[:, slot, :size]).all() and np.isinf(distances[:, slot, size:]).all()
-    n_parted = min(60, prod(sizes))
-    parted = part(codes[:n_parted], sizes, lambda items: distances[items])
-    assert len(np.unique(id_keys(parted, sizes))) == n_parted
+    n_kept = min(60, prod(sizes))
+    unique = make_unique(codes[:n_kept], sizes, lambda items: distances[items])
+    assert len(np.unique(id_keys(unique, sizes))) == n_kept
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -115,9 +115,11 @@ def test_identical_vectors_are_no_trouble(key: str) -> None:
     tokenizer = build(key).fit(vectors)
     codes = tokenizer.encode(vectors)
     assert len(np.unique(codes, axis=0)) == 1
-    parted = part(codes, tokenizer.codebook_sizes, lambda items: tokenizer.code_distances(vectors[items], codes[items]))
-    assert len(np.unique(parted, axis=0)) == 20
-    assert np.isfinite(tokenizer.reconstruct(parted)).all()
+    unique = make_unique(
+        codes, tokenizer.codebook_sizes, lambda items: tokenizer.code_distances(vectors[items], codes[items])
+    )
+    assert len(np.unique(unique, axis=0)) == 20
+    assert np.isfinite(tokenizer.reconstruct(unique)).all()
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sidrec.core.errors import InputError
-from sidrec.sids.collisions import check_room, place_in_group, resolve, resolve_new
+from sidrec.sids.collisions import check_room, number_in_group, resolve, resolve_new
 
 
 def line_costs(points: list[list[float]], size: int) -> np.ndarray:
@@ -47,8 +47,8 @@ def test_sinkhorn_cannot_part_identical_items() -> None:
 def test_new_items_avoid_old_ids_in_every_policy_but_keep() -> None:
     new = np.array([[0, 1], [0, 1]], np.int32)
     costs = line_costs([[0, 1.2], [0, 1.1]], 3)
-    parted, _ = resolve_new(new, np.array([[0, 1], [0, 2]], np.int32), (3, 3), "unique", lambda items: costs[items])
-    assert parted.tolist() == [[1, 1], [0, 0]] or parted.tolist() == [[0, 0], [1, 1]]
+    unique, _ = resolve_new(new, np.array([[0, 1], [0, 2]], np.int32), (3, 3), "unique", lambda items: costs[items])
+    assert unique.tolist() == [[1, 1], [0, 0]] or unique.tolist() == [[0, 0], [1, 1]]
     extra, _ = resolve_new(new, np.array([[0, 1, 0]], np.int32), (3, 3, 4), "extra-code", lambda items: costs[items])
     assert extra.tolist() == [[0, 1, 1], [0, 1, 2]]
     kept, _ = resolve_new(new, np.array([[0, 1]], np.int32), (3, 3), "keep", lambda items: costs[items])
@@ -76,5 +76,5 @@ def test_too_many_items_say_what_would_do(n_items: int, sizes: tuple[int, ...], 
     check_room(int(np.prod(sizes)), sizes, "unique")
 
 
-def test_place_in_group() -> None:
-    assert place_in_group(np.array([7, 3, 7, 7, 3], np.uint64)).tolist() == [0, 0, 1, 2, 1]
+def test_number_in_group() -> None:
+    assert number_in_group(np.array([7, 3, 7, 7, 3], np.uint64)).tolist() == [0, 0, 1, 2, 1]

@@ -9,7 +9,7 @@ import pytest
 from sidrec.data.prepare import read_dataset
 from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
-from sidrec.sids.tokenize import TokenizeSettings, encode_new, tokenize
+from sidrec.sids.tokenize import TokenizeSettings, tokenize
 
 pytestmark = [pytest.mark.slow, pytest.mark.shared_data]
 
@@ -29,6 +29,6 @@ def test_every_item_its_own_id_and_healthy_codebooks(scientific: ItemEmbeddings)
     assert ours.report["collision_rate_before"] < 0.12  # the published recipe: .11 at its best epoch, .19 at its last
     assert ours.report["reconstruction_error"] <= opq.report["reconstruction_error"]
     assert ours.report["reconstruction_error_vectors"] <= opq.report["reconstruction_error_vectors"]
-    more = encode_new(ours, scientific.vectors[:1_000], [f"new {item}" for item in range(1_000)])
+    more = ours.with_new_items(scientific.vectors[:1_000], [f"new {item}" for item in range(1_000)])
     assert more.ids.n_unique == 5_344
     assert more.ids.codes[:4_344].tobytes() == ours.ids.codes.tobytes()

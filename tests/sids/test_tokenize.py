@@ -8,7 +8,7 @@ import pytest
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import SilentProgress
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
-from sidrec.sids.tokenize import TokenizeSettings, encode_new, tokenize
+from sidrec.sids.tokenize import TokenizeSettings, tokenize
 from sidrec.sids.tokenized_items import TokenizedItems
 
 SETTINGS = TokenizeSettings(tokenizer="rq-kmeans", options={"codebook_size": 8, "n_codes": 3, "pca": 6})
@@ -57,7 +57,7 @@ def test_new_items_get_free_ids_and_old_ones_stay(tmp_path: Path, policy: str) -
     old = tokenize(embeddings(), settings, out=tmp_path / "ids")
     before = (tmp_path / "ids" / "codes.parquet").read_bytes()
     vectors = np.concatenate([embeddings().vectors[:40], embeddings(seed=5).vectors[:40]])
-    more = encode_new(tmp_path / "ids", vectors, [f"n{item}" for item in range(80)])
+    more = TokenizedItems.load(tmp_path / "ids").with_new_items(vectors, [f"n{item}" for item in range(80)])
     assert more.ids.codes[:120].tobytes() == old.ids.codes.tobytes()
     assert (tmp_path / "ids" / "codes.parquet").read_bytes() == before
     old_ids = {tuple(row) for row in old.ids.codes.tolist()}
@@ -68,16 +68,16 @@ def test_new_items_get_free_ids_and_old_ones_stay(tmp_path: Path, policy: str) -
 def test_new_items_that_are_not_new_or_do_not_fit_are_refused() -> None:
     result = tokenize(embeddings(), SETTINGS)
     with pytest.raises(InputError, match="'i3' already has an ID"):
-        encode_new(result, embeddings().vectors[:1], ["i3"])
+        result.with_new_items(embeddings().vectors[:1], ["i3"])
     with pytest.raises(InputError, match="given twice"):
-        encode_new(result, embeddings().vectors[:2], ["x", "x"])
+        result.with_new_items(embeddings().vectors[:2], ["x", "x"])
     with pytest.raises(InputError, match="one vector per item"):
-        encode_new(result, embeddings().vectors[:2], ["x"])
+        result.with_new_items(embeddings().vectors[:2], ["x"])
     with pytest.raises(InputError, match="fitted on 8"):
-        encode_new(result, np.ones((1, 5), np.float32), ["x"])
+        result.with_new_items(np.ones((1, 5), np.float32), ["x"])
     many = np.random.default_rng(0).normal(size=(400, 8)).astype(np.float32)
     with pytest.raises(InputError, match="520 items need an ID each"):
-        encode_new(result, many, [f"n{item}" for item in range(400)])
+        result.with_new_items(many, [f"n{item}" for item in range(400)])
 
 
 def test_more_items_than_ids_are_refused_before_training() -> None:
@@ -86,7 +86,7 @@ def test_more_items_than_ids_are_refused_before_training() -> None:
         tokenize(embeddings(), settings)
 
 
-def test_identical_vectors_are_parted() -> None:
+def test_identical_vectors_get_ids_of_their_own() -> None:
     same = ItemEmbeddings([str(item) for item in range(50)], np.ones((50, 4), np.float32), np.zeros(50, bool))
     result = tokenize(same, SETTINGS)
     assert result.report["unique_ids"] == 50 and result.report["identical_vectors"] == 50

@@ -23,8 +23,9 @@ _COLUMNS = (
     "seconds",
 )
 _NOTE = (
-    "Colliding: items that share their ID before and after parting. Reconstruction error: share of the vectors' "
-    "variance that is lost. Neighbours agree: share of an item's nearest by vector that are also nearest by codes."
+    "Colliding: items that share their ID before and after collisions are resolved. Reconstruction error: share of "
+    "the vectors' variance that is lost. Neighbours agree: share of an item's nearest by vector that are also nearest "
+    "by codes."
 )
 
 

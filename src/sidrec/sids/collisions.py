@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
+from sidrec.sids.base import Codes
 from sidrec.sids.id_keys import contains, id_keys
-from sidrec.sids.parting import Codes, CostsOf, part
 from sidrec.sids.sinkhorn import spread_last_codes
+from sidrec.sids.unique_ids import CostsOf, make_unique
 
 Policy = Literal["unique", "extra-code", "sinkhorn", "keep"]
 """unique: every item moves to the nearest free ID; extra-code: one more slot counts within a collision (TIGER);
@@ -37,11 +38,11 @@ def check_room(n_items: int, sizes: tuple[int, ...], policy: Policy) -> None:
 def resolve(codes: Codes, sizes: tuple[int, ...], policy: Policy, costs_of: CostsOf) -> tuple[Codes, tuple[int, ...]]:
     """IDs after the policy, and their codebook sizes (one more with `extra-code`)."""
     if policy == "unique":
-        return part(codes, sizes, costs_of), sizes
+        return make_unique(codes, sizes, costs_of), sizes
     if policy == "sinkhorn":
         return spread_last_codes(codes, sizes, costs_of), sizes
     if policy == "extra-code":
-        extra = place_in_group(id_keys(codes, sizes))
+        extra = number_in_group(id_keys(codes, sizes))
         largest = int(extra.max()) + 1
         # twice the largest collision: new items will join it
         return np.column_stack([codes, extra]).astype(np.int32), (*sizes, max(sizes[-1], 2 * largest))
@@ -58,25 +59,25 @@ def resolve_new(
         return _counted_on(codes, old, sizes), sizes
     taken = id_keys(old, sizes)
     check_room(len(np.unique(taken)) + len(codes), sizes, "unique")
-    return part(codes, sizes, costs_of, taken), sizes
+    return make_unique(codes, sizes, costs_of, taken), sizes
 
 
-def place_in_group(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+def number_in_group(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     """0 for the first item with a key, 1 for the second, and so on."""
     order = np.argsort(keys, kind="stable")
     first = np.ones(len(keys), dtype=bool)
     first[1:] = keys[order][1:] != keys[order][:-1]
     starts = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
-    places = np.empty(len(keys), np.int64)
-    places[order] = np.arange(len(keys)) - starts
-    return places
+    numbers = np.empty(len(keys), np.int64)
+    numbers[order] = np.arange(len(keys)) - starts
+    return numbers
 
 
 def _counted_on(codes: Codes, old: Codes, sizes: tuple[int, ...]) -> Codes:
     """The extra code goes on where the old items of the same codes stopped."""
     old_keys, keys = id_keys(old[:, :-1], sizes[:-1]), id_keys(codes, sizes[:-1])
     known, counts = np.unique(old_keys, return_counts=True)
-    extra = place_in_group(keys)
+    extra = number_in_group(keys)
     found = contains(known, keys)
     extra[found] += counts[np.searchsorted(known, keys[found])]
     if len(extra) and extra.max() >= sizes[-1]:

@@ -18,12 +18,12 @@ def weights_of(codebook_sizes: tuple[int, ...]) -> NDArray[np.uint64]:
     have equal keys; that two different ones share a key is a matter of 2^-64, and then merely one item moves
     without need.
     """
-    values, place = [], 1
+    weights, weight = [], 1
     exact = prod(codebook_sizes) < 2**64
     for size in reversed(codebook_sizes):
-        values.append(place % 2**64)
-        place = place * size if exact else (place * _SPREAD) % 2**64
-    return np.array(values[::-1], dtype=np.uint64)
+        weights.append(weight % 2**64)
+        weight = weight * size if exact else (weight * _SPREAD) % 2**64
+    return np.array(weights[::-1], dtype=np.uint64)
 
 
 def id_keys(codes: NDArray[np.integer], codebook_sizes: tuple[int, ...]) -> NDArray[np.uint64]:
@@ -36,8 +36,8 @@ def contains(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArr
     """Which of `keys` are in `sorted_keys`."""
     if len(sorted_keys) == 0:
         return np.zeros(keys.shape, dtype=bool)
-    places = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-    found: NDArray[np.bool_] = sorted_keys[places] == keys
+    positions = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    found: NDArray[np.bool_] = sorted_keys[positions] == keys
     return found
 
 

@@ -37,7 +37,7 @@ def health(tokenizer: Tokenizer, vectors: Floats, nearest: Codes, ids: SemanticI
         "used_per_codebook": [int((counts > 0).sum()) for counts in use],
         "perplexity_per_codebook": [round(perplexity(counts), 2) for counts in use],
         "reconstruction_error": relative_error(inputs, tokenizer.reconstruct_inputs(nearest[sample])),
-        "reconstruction_error_parted": relative_error(
+        "reconstruction_error_after": relative_error(
             inputs, tokenizer.reconstruct_inputs(ids.codes[sample, : nearest.shape[1]])
         ),
         "reconstruction_error_vectors": relative_error(vectors[sample], tokenizer.reconstruct(nearest[sample])),

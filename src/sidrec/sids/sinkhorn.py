@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sidrec.sids.base import Codes
 from sidrec.sids.id_keys import groups, id_keys
-from sidrec.sids.parting import Codes, CostsOf
+from sidrec.sids.unique_ids import CostsOf
 
 _SHARPNESS = 0.003
 _SCALINGS = 50

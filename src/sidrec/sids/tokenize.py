@@ -1,4 +1,4 @@
-"""From item vectors to semantic IDs: fit a tokenizer, take the nearest codes, part what collides, measure."""
+"""From item vectors to semantic IDs: fit a tokenizer, take the nearest codes, resolve collisions, measure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
-from sidrec.sids.base import Floats, Tokenizer
+from sidrec.sids.base import Tokenizer
 from sidrec.sids.collisions import Policy, check_room, resolve
 from sidrec.sids.quality import health
 from sidrec.sids.registry import find_tokenizer
@@ -59,13 +59,6 @@ def tokenize(
         return TokenizedItems.load(Path(out))
 
 
-def encode_new(tokenized: TokenizedItems | Path, vectors: Floats, item_ids: list[str]) -> TokenizedItems:
-    """IDs for new items by the frozen tokenizer; old ones are untouched, and come first in the result."""
-    if not isinstance(tokenized, TokenizedItems):
-        tokenized = TokenizedItems.load(Path(tokenized))
-    return tokenized.with_new_items(vectors, item_ids)
-
-
 def _tokenized(
     embeddings: ItemEmbeddings, tokenizer: Tokenizer, policy: Policy, progress: Progress, workdir: Path | None
 ) -> TokenizedItems:
@@ -78,10 +71,10 @@ def _tokenized(
     codes, sizes = resolve(
         nearest, sizes, policy, lambda items: tokenizer.code_distances(vectors[items], nearest[items])
     )
-    parted = time.perf_counter()
+    resolved = time.perf_counter()
     ids = SemanticIds(codes, sizes, list(embeddings.item_ids))
     figures = health(tokenizer, np.asarray(vectors), nearest, ids)
-    seconds = {"fit_seconds": fitted - began, "parting_seconds": parted - fitted, "seconds": parted - began}
+    seconds = {"fit_seconds": fitted - began, "resolve_seconds": resolved - fitted, "seconds": resolved - began}
     without_text = int(np.asarray(embeddings.missing_text).sum())
     names = {"items_without_text": without_text, "tokenizer": tokenizer.key, "collision_policy": policy}
     report = {**figures, **{name: round(value, 3) for name, value in seconds.items()}, **names}

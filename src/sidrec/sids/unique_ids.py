@@ -4,24 +4,22 @@ The rule: of the items that share an ID, the one nearest to it keeps it (the low
 movers. Among all pairs of a mover and a tuple no keeper holds, the one with the smallest increase of distance is
 settled first (the lower mover on a tie), then the next, until every mover has a tuple. That is the stable matching of
 movers and tuples, so it can be found in rounds, all movers at once: each proposes the cheapest tuple it has not lost
-yet, each tuple keeps the best proposal.
+yet, each tuple keeps the best proposal. The policy is called `unique`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sidrec.sids.base import Codes
 from sidrec.sids.cheapest_tuples import by_rising_cost, cheapest_tuples, rank_pattern
+from sidrec.sids.held_tuples import Held, Items, Keys
 from sidrec.sids.id_keys import contains, groups, id_keys, weights_of
 
-Codes = NDArray[np.int32]
-Keys = NDArray[np.uint64]
-Items = NDArray[np.int64]
 CostsOf = Callable[[Items], NDArray[np.float32]]
 """Costs (n, n_codes, max K) of every code in every slot for some items."""
 
@@ -30,50 +28,7 @@ _CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
-class Held:
-    """Which mover holds which tuple, in order of the key; `increase` is what it pays."""
-
-    keys: Keys
-    movers: Items
-    increase: NDArray[np.float64]
-    codes: Codes
-
-    @classmethod
-    def nothing(cls, n_codes: int) -> Held:
-        return cls(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), np.empty((0, n_codes), np.int32))
-
-    def take(self, rows: NDArray[Any]) -> Held:
-        return Held(self.keys[rows], self.movers[rows], self.increase[rows], self.codes[rows])
-
-    def best_per_key(self) -> tuple[Held, Items]:
-        """Proposals reduced to the cheapest for each tuple, and the movers that lost."""
-        rows = np.lexsort((self.movers, self.increase, self.keys))
-        first = np.ones(len(rows), dtype=bool)
-        first[1:] = self.keys[rows][1:] != self.keys[rows][:-1]
-        return self.take(rows[first]), self.movers[rows[~first]]
-
-    def challenged(self, proposals: Held) -> tuple[Held, Items]:
-        """After each tuple has kept the best of its holder and the proposals; also the movers left without one."""
-        best, losers = proposals.best_per_key()
-        at = np.searchsorted(self.keys, best.keys)
-        exists = contains(self.keys, best.keys)
-        now = self.take(np.minimum(at, len(self.keys) - 1)) if len(self.keys) else best
-        cheaper = (best.increase < now.increase) | ((best.increase == now.increase) & (best.movers < now.movers))
-        beaten, won = exists & cheaper, ~exists | cheaper
-        losers = np.concatenate([losers, now.movers[beaten], best.movers[~won]])
-        return self._with(best, at, beaten, ~exists), losers
-
-    def _with(self, best: Held, at: Items, replacing: NDArray[np.bool_], new: NDArray[np.bool_]) -> Held:
-        columns = []
-        for name in ("keys", "movers", "increase", "codes"):
-            values, changed = getattr(best, name), getattr(self, name).copy()
-            changed[at[replacing]] = values[replacing]
-            columns.append(np.insert(changed, at[new], values[new], axis=0))
-        return Held(*columns)
-
-
-@dataclass(frozen=True)
-class Parter:
+class TupleMatcher:
     """What stays fixed while tuples are dealt out."""
 
     codes: Codes
@@ -108,18 +63,18 @@ class Parter:
     def _deal(self, held: Held, movers: Items, pattern: NDArray[np.int64], n_best: int) -> tuple[Held, Items, Items]:
         """Rounds of proposals by `movers` (ascending); also who was displaced by them and who ran out of candidates."""
         codes, increase, n_free = self._candidates(movers, pattern, n_best)
-        place, active, displaced = np.zeros(len(movers), np.int64), np.flatnonzero(n_free), [movers[:0]]
+        n_tried, active, displaced = np.zeros(len(movers), np.int64), np.flatnonzero(n_free), [movers[:0]]
         while len(active):
-            chosen = codes[active, place[active]]
+            chosen = codes[active, n_tried[active]]
             keys = id_keys(chosen, self.sizes)
-            proposals = Held(keys, movers[active], increase[active, place[active]], chosen)
+            proposals = Held(keys, movers[active], increase[active, n_tried[active]], chosen)
             held, losers = held.challenged(proposals)
             own = contains(movers.view(np.uint64), losers.view(np.uint64))
             displaced.append(losers[~own])
             lost = np.searchsorted(movers, losers[own])
-            place[lost] += 1
-            active = lost[place[lost] < n_free[lost]]
-        return held, np.concatenate(displaced), movers[place >= n_free]
+            n_tried[lost] += 1
+            active = lost[n_tried[lost] < n_free[lost]]
+        return held, np.concatenate(displaced), movers[n_tried >= n_free]
 
     def _candidates(
         self, movers: Items, pattern: NDArray[np.int64], n_best: int
@@ -144,10 +99,10 @@ class Parter:
             free.sum(axis=1),
         )
 
-    def place_one_by_one(self, movers: Items, occupied: Keys) -> Codes:
+    def assign_one_by_one(self, movers: Items, occupied: Keys) -> Codes:
         """For crowds so dense that the sorted lists ran out: movers of one ID go outwards from it in turn."""
         taken, weights = set(occupied.tolist()), weights_of(self.sizes).tolist()
-        placed = np.empty((len(movers), len(self.sizes)), np.int32)
+        assigned = np.empty((len(movers), len(self.sizes)), np.int32)
         for crowd in groups(id_keys(self.codes[movers], self.sizes)):
             nearby = by_rising_cost(self.costs_of(movers[crowd[:1]])[0])
             for row in crowd:
@@ -155,12 +110,12 @@ class Parter:
                     number = sum(code * weight for code, weight in zip(candidate, weights, strict=True)) % 2**64
                     if number not in taken:
                         taken.add(number)
-                        placed[row] = candidate
+                        assigned[row] = candidate
                         break
-        return placed
+        return assigned
 
 
-def part(codes: Codes, sizes: tuple[int, ...], costs_of: CostsOf, taken: Keys | None = None) -> Codes:
+def make_unique(codes: Codes, sizes: tuple[int, ...], costs_of: CostsOf, taken: Keys | None = None) -> Codes:
     """Codes without collisions among themselves or with the `taken` keys; there must be room for all of them."""
     keys = id_keys(codes, sizes)
     taken = np.empty(0, np.uint64) if taken is None else np.unique(taken)
@@ -169,12 +124,12 @@ def part(codes: Codes, sizes: tuple[int, ...], costs_of: CostsOf, taken: Keys | 
         return codes
     staying = np.ones(len(codes), dtype=bool)
     staying[movers] = False
-    parter = Parter(codes, sizes, costs_of, np.union1d(taken, keys[staying]))
-    held, left = parter.match(movers)
+    matcher = TupleMatcher(codes, sizes, costs_of, np.union1d(taken, keys[staying]))
+    held, left = matcher.match(movers)
     result = codes.copy()
     result[held.movers] = held.codes
     if len(left):
-        result[left] = parter.place_one_by_one(left, np.union1d(parter.occupied, held.keys))
+        result[left] = matcher.assign_one_by_one(left, np.union1d(matcher.occupied, held.keys))
     return result
 
 

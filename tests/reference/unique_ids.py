@@ -1,11 +1,14 @@
-"""Slow twin of the parting rule: look at every (mover, free tuple) pair, settle the smallest increase first."""
+"""Slow twin of the rule that gives every item an ID of its own.
+
+Look at every (mover, free tuple) pair and settle the smallest increase first.
+"""
 
 from __future__ import annotations
 
 from itertools import product
 
 
-def part_slowly(codes, sizes, costs, taken=()):
+def make_unique_slowly(codes, sizes, costs, taken=()):
     """`costs[item][slot][code]`; returns one tuple per item."""
     own = [tuple(int(code) for code in row) for row in codes]
     price = lambda item, ids: sum(float(costs[item][slot][code]) for slot, code in enumerate(ids))  # noqa: E731
