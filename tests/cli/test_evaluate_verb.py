@@ -43,7 +43,7 @@ def test_tables_and_what_was_written(run, folder):
     assert "recall@10" in out
     assert out.splitlines()[-2:] == ["wrote judged", "next: sidrec compare judged ANOTHER_RUN"]
     assert (folder / "judged" / "ranks.parquet").is_file()
-    assert "already evaluated, skipped" in run("evaluate", "model", "--data", "data", "--out", "judged")[2]
+    assert "already there, nothing to do" in run("evaluate", "model", "--data", "data", "--out", "judged")[2]
 
 
 def test_a_model_knows_its_data(run, folder, tmp_path):

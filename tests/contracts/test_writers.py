@@ -21,7 +21,7 @@ from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.evaluation.evaluate import evaluate_saved
 from sidrec.models.popularity import Popularity
-from sidrec.models.sasrec import SASRecSoftmax
+from sidrec.models.registry import find_model
 from sidrec.pipeline.benchmark.runner import benchmark
 from sidrec.pipeline.recipes import Recipe
 from sidrec.pipeline.recommend_many import recommend_many
@@ -54,7 +54,7 @@ WRITERS: dict[str, Writer] = {
         Dataset.load(home / "shop").catalog, EmbeddingSettings(encoder="tfidf"), out=out
     ),
     "tokenize": lambda home, out: tokenize(vectors(), out=out),
-    "fit": lambda home, out: SASRecSoftmax(**SAS).fit(Dataset.load(home / "shop"), out=out),
+    "fit": lambda home, out: find_model("sasrec-ce").make(**SAS).fit(Dataset.load(home / "shop"), out=out),
     "train": lambda home, out: train(home / "shop", out, Recipe("sasrec-ce", SAS, "here")),
     "restart": lambda home, out: train(home / "shop", out, Recipe("sasrec-ce", SAS, "here"), unfinished="restart"),
     "save": lambda home, out: Popularity.load(home / "popularity").save(out),

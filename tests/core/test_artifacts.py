@@ -1,19 +1,31 @@
 from __future__ import annotations
 
-import json
 import random
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from reference.other_writer import lease_from_far, other_writer
-from sidrec.core import artifacts
-from sidrec.core.artifacts import Origin, finished, forget_work, open_artifact, work_directory, write, write_json
+from sidrec.core import locks, manifest, reading
+from sidrec.core.artifacts import (
+    Artifact,
+    Origin,
+    ensure,
+    finished,
+    forget_work,
+    open_artifact,
+    sha256_of,
+    work_directory,
+    write,
+    write_json,
+)
 from sidrec.core.errors import ArtifactError, StorageError
+from sidrec.core.progress import SilentProgress
 
 ORIGIN = Origin("dataset", settings={"k_core": 5}, made_from={"source": "abc"}, seed=1)
 
@@ -28,6 +40,14 @@ def save(path: Path, text: str = "one", origin: Origin = ORIGIN) -> Path:
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+class Notes(SilentProgress):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
 
 
 def test_what_is_written_can_be_opened(tmp_path):
@@ -65,51 +85,81 @@ def test_content_follows_the_files_and_not_the_origin(tmp_path):
     assert first.content == second.content != third.content
 
 
-def damage_manifest(path: Path, change) -> None:
-    manifest = json.loads((path / "manifest.json").read_text())
-    change(manifest)
-    (path / "manifest.json").write_text(json.dumps(manifest))
+@pytest.fixture
+def counted(monkeypatch) -> list[Path]:
+    """Every file that is hashed."""
+    hashed: list[Path] = []
+
+    def counting(path: Path) -> str:
+        hashed.append(Path(path).resolve())
+        return sha256_of(path)
+
+    monkeypatch.setattr(reading, "sha256_of", counting)
+    monkeypatch.setattr(manifest, "sha256_of", counting)
+    return hashed
 
 
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (lambda p: (p / "data.txt").write_text("two"), r"data\.txt: its content has changed"),
-        (lambda p: (p / "data.txt").write_text("longer"), r"data\.txt: has 6 bytes instead of 3"),
-        (lambda p: (p / "data.txt").unlink(), r"data\.txt: missing, though the manifest lists it"),
-        (lambda p: (p / "manifest.json").unlink(), r"has no manifest\.json, so it was never finished"),
-        (lambda p: (p / "manifest.json").write_text('{"format": 1'), r"manifest\.json: damaged manifest"),
-        (lambda p: (p / "manifest.json").write_bytes(b"\xff\xfe"), r"manifest\.json: damaged manifest"),
-        (lambda p: (p / "manifest.json").write_text("[]"), r"manifest\.json: damaged manifest"),
-        (lambda p: damage_manifest(p, lambda m: m.pop("settings")), r"damaged manifest"),
-        (lambda p: damage_manifest(p, lambda m: m.update(files=["data.txt"])), r"damaged manifest"),
-        (lambda p: damage_manifest(p, lambda m: m["files"]["data.txt"].pop("bytes")), r"damaged manifest"),
-        (lambda p: damage_manifest(p, lambda m: m.update(format=99)), r"format 99, this version reads 1"),
-    ],
-)
-def test_damage_is_named(tmp_path, spoil, words):
+def text_of(artifact: Artifact) -> str:
+    return artifact.file("data.txt").read_text()
+
+
+def test_what_is_needed_is_made_once_and_hashed_once(tmp_path, counted):
+    path, made = tmp_path / "run", []
+
+    def make() -> None:
+        made.append(1)
+        save(path)
+
+    notes = Notes()
+    assert ensure(path, ORIGIN, make, text_of, notes) == "one"
+    assert (len(made), len(counted), notes.lines) == (1, 2, [])  # two files, hashed when they were sealed
+    counted.clear()
+    assert ensure(path, ORIGIN, make, text_of, notes) == "one"
+    assert (len(made), len(counted), notes.lines) == (1, 2, [f"{path}: already there, nothing to do."])
+    counted.clear()
+    other = Origin("dataset", {"k_core": 6})
+    assert ensure(path, other, lambda: save(path, "two", other) and None, text_of) == "two"
+    assert len(counted) == 2  # the old one was not hashed: its manifest says that it is another
+    assert names(tmp_path) == ["run"]
+
+
+def test_what_make_returns_is_the_answer_and_its_failure_leaves_nothing(tmp_path):
+    assert ensure(tmp_path / "run", ORIGIN, lambda: "made", text_of) == "made"
+    with pytest.raises(ZeroDivisionError):
+        ensure(tmp_path / "new" / "run", ORIGIN, lambda: str(1 / 0), text_of)
+    assert names(tmp_path) == []
+
+
+def test_damaged_is_made_again_and_an_artefact_that_cannot_be_loaded_is_said(tmp_path):
     path = save(tmp_path / "run")
-    spoil(path)
-    with pytest.raises(ArtifactError, match=words):
-        open_artifact(path, "dataset")
+    (path / "data.txt").write_text("bad")
+    assert ensure(path, ORIGIN, lambda: save(path) and None, text_of) == "one"
+    with pytest.raises(ArtifactError, match="has no file other"):
+        ensure(path, ORIGIN, lambda: save(path) and None, lambda artifact: artifact.json("other"))
 
 
-def test_another_kind_nothing_and_a_file(tmp_path):
-    path = save(tmp_path / "run")
-    with pytest.raises(ArtifactError, match="is a dataset artefact, a model artefact is needed; make one with `sidrec"):
-        open_artifact(path, "model")
-    with pytest.raises(ArtifactError, match="no such directory; make one with `sidrec embed`"):
-        open_artifact(tmp_path / "none", "embeddings")
-    with pytest.raises(ArtifactError, match=r"has no manifest\.json"):
-        open_artifact(path / "data.txt")
-    with pytest.raises(ArtifactError, match=r"has no file other\.txt"):
-        open_artifact(path).file("other.txt")
+def test_who_waits_for_another_maker_finds_what_it_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "_LOOK_AGAIN", 0.01)
+    path, made = tmp_path / "run", []
+
+    def make() -> None:
+        made.append(1)
+        time.sleep(0.1)
+        save(path)
+
+    def need() -> None:
+        with locks.patient(lambda _: None):
+            assert ensure(path, ORIGIN, make, text_of) == "one"
+
+    with ThreadPoolExecutor(4) as pool:
+        for needed in [pool.submit(need) for _ in range(4)]:
+            needed.result()
+    assert len(made) == 1
 
 
-def test_without_verification_only_sizes_are_looked_at(tmp_path):
-    path = save(tmp_path / "run")
-    (path / "data.txt").write_text("two")
-    assert open_artifact(path, verify=False).kind == "dataset"
+def test_a_helper_of_the_writer_takes_no_lock(tmp_path):
+    with other_writer(tmp_path / "run"):
+        assert ensure(tmp_path / "run", ORIGIN, lambda: "helped", text_of, alone=False) == "helped"
 
 
 def test_an_error_leaves_the_old_one_and_no_rest(tmp_path):
@@ -178,7 +228,7 @@ def no_space(*args, **kwargs):
 
 def test_a_full_disk_is_one_sentence_and_keeps_the_old_one(tmp_path, monkeypatch):
     path = save(tmp_path / "run")
-    monkeypatch.setattr(artifacts, "write_json", no_space)
+    monkeypatch.setattr(manifest, "write_json", no_space)
     with pytest.raises(StorageError, match=r"run: no space left on the disk; free some and run the same command"):
         save(path, "two")
     assert open_artifact(path).file("data.txt").read_text() == "one"
@@ -186,7 +236,7 @@ def test_a_full_disk_is_one_sentence_and_keeps_the_old_one(tmp_path, monkeypatch
 
 
 def test_a_full_disk_keeps_resumable_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(artifacts, "write_json", no_space)
+    monkeypatch.setattr(manifest, "write_json", no_space)
     with pytest.raises(StorageError), write(tmp_path / "run", ORIGIN, resumable=True) as directory:
         (directory / "part-0").write_text("done")
     assert names(work_directory(tmp_path / "run", ORIGIN)) == ["part-0"]

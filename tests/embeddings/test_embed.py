@@ -86,7 +86,7 @@ def test_finished_work_is_skipped_and_changed_text_or_settings_are_not(letters, 
     again = embed_catalog(CATALOG, EmbeddingSettings(batch_size=3), notes, tmp_path / "emb")
     assert letters[-1].read == []
     assert again.fingerprint == first.fingerprint
-    assert notes.lines == [f"skipped: {tmp_path / 'emb'} already holds these embeddings"]
+    assert notes.lines == [f"{tmp_path / 'emb'}: already there, nothing to do."]
     changed = Catalog(CATALOG.frame.with_columns(title=pl.col("title") + "a"))
     np.testing.assert_array_equal(embed_catalog(changed, out=tmp_path / "emb").vectors[0], [3, 1, 0])
     assert embed_catalog(changed, EmbeddingSettings(missing="zero"), out=tmp_path / "emb").vectors[2].sum() == 0

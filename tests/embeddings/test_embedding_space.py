@@ -1,13 +1,28 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from sidrec.core.artifacts import Origin, open_artifact, opened, write
 from sidrec.core.errors import ArtifactError
 from sidrec.embeddings.base import EncoderState
 from sidrec.embeddings.embedding_space import EmbeddingSpace
 from sidrec.embeddings.projection import Projection
+
+
+def back(space: EmbeddingSpace, path: Path) -> EmbeddingSpace:
+    with write(path, Origin("sids")) as directory:
+        space.write_files(directory)
+    return read(path)
+
+
+def read(path: Path) -> EmbeddingSpace:
+    with opened(path) as artifact:
+        return EmbeddingSpace.read_files(artifact)
+
 
 WIDE = np.arange(6, dtype=np.float32).reshape(3, 2)
 
@@ -15,8 +30,7 @@ WIDE = np.arange(6, dtype=np.float32).reshape(3, 2)
 def test_a_space_with_everything_comes_back(tmp_path):
     projection = Projection(WIDE[:, 0].copy(), WIDE.T, WIDE[0])  # a transposed view: its rows must not be scrambled
     state = EncoderState(["ä", "b"], {"idf": WIDE[0], "components": WIDE})
-    EmbeddingSpace({"encoder": "tfidf"}, WIDE[1], projection, state).write_files(tmp_path)
-    found = EmbeddingSpace.read_files(tmp_path)
+    found = back(EmbeddingSpace({"encoder": "tfidf"}, WIDE[1], projection, state), tmp_path / "made")
     assert found.settings == {"encoder": "tfidf"}
     assert found.state.words == ["ä", "b"]
     np.testing.assert_array_equal(found.state.arrays["components"], WIDE)
@@ -26,14 +40,15 @@ def test_a_space_with_everything_comes_back(tmp_path):
 
 
 def test_a_space_with_nothing_learned_comes_back(tmp_path):
-    EmbeddingSpace({"encoder": "minilm"}, WIDE[1]).write_files(tmp_path)
-    found = EmbeddingSpace.read_files(tmp_path)
+    found = back(EmbeddingSpace({"encoder": "minilm"}, WIDE[1]), tmp_path / "made")
     assert (found.projection, found.state) == (None, None)
 
 
 def test_absent_files_are_named(tmp_path):
-    with pytest.raises(ArtifactError, match=r"embedding_space\.json: missing"):
-        EmbeddingSpace.read_files(tmp_path)
+    with write(tmp_path / "made", Origin("sids")):
+        pass
+    with pytest.raises(ArtifactError, match=r"made: has no file embedding_space"):
+        EmbeddingSpace.read_files(open_artifact(tmp_path / "made"))
 
 
 @pytest.mark.parametrize(
@@ -49,16 +64,20 @@ def test_absent_files_are_named(tmp_path):
 )
 def test_numbers_that_do_not_fit_are_refused(tmp_path, change, said):
     state = EncoderState(["a", "b"], {"idf": WIDE[0], "components": WIDE})
-    EmbeddingSpace({}, WIDE[1], Projection(WIDE[:, 0].copy(), WIDE.T, WIDE[0]), state).write_files(tmp_path)
-    numbers = {**load_file(tmp_path / "embedding_space.safetensors"), **change}
-    kept = {name: np.ascontiguousarray(array) for name, array in numbers.items() if array is not None}
-    save_file(kept, tmp_path / "embedding_space.safetensors")
-    with pytest.raises(ArtifactError, match=said):
-        EmbeddingSpace.read_files(tmp_path)
+    with write(tmp_path / "made", Origin("sids")) as directory:
+        EmbeddingSpace({}, WIDE[1], Projection(WIDE[:, 0].copy(), WIDE.T, WIDE[0]), state).write_files(directory)
+        numbers = {**load_file(directory / "embedding_space.safetensors"), **change}
+        kept = {name: np.ascontiguousarray(array) for name, array in numbers.items() if array is not None}
+        save_file(kept, directory / "embedding_space.safetensors")
+    with pytest.raises(ArtifactError, match=rf"made/embedding_space\.safetensors: .*{said}"):
+        read(tmp_path / "made")
 
 
 def test_words_that_are_no_words_are_refused(tmp_path):
-    EmbeddingSpace({}, WIDE[1]).write_files(tmp_path)
-    (tmp_path / "embedding_space.json").write_text('{"settings": {}, "encoder_words": ["a", 3]}')
-    with pytest.raises(ArtifactError, match=r"embedding_space\.json: encoder_words\.1: input should be a valid string"):
-        EmbeddingSpace.read_files(tmp_path)
+    with write(tmp_path / "made", Origin("sids")) as directory:
+        EmbeddingSpace({}, WIDE[1]).write_files(directory)
+        (directory / "embedding_space.json").write_text('{"settings": {}, "encoder_words": ["a", 3]}')
+    with pytest.raises(
+        ArtifactError, match=r"made/embedding_space\.json: encoder_words\.1: input should be a valid string"
+    ):
+        read(tmp_path / "made")

@@ -45,10 +45,10 @@ def test_writing_to_the_opened_matrix_leaves_the_file_alone(tmp_path):
 
 def test_the_file_of_version_0_1_is_read(tmp_path):
     save_file({"vectors": VECTORS}, tmp_path / "v.safetensors")
-    np.testing.assert_array_equal(open_vectors(tmp_path / "v.safetensors"), VECTORS)
+    np.testing.assert_array_equal(open_vectors(tmp_path / "v.safetensors", version_0_1=True), VECTORS)
     save_file({"others": VECTORS}, tmp_path / "v.safetensors")
     with pytest.raises(ArtifactError, match="has no tensor called vectors"):
-        open_vectors(tmp_path / "v.safetensors")
+        open_vectors(tmp_path / "v.safetensors", version_0_1=True)
 
 
 @pytest.mark.parametrize("content", [b"", b"1234", b"\x93NUMPY\x01\x00v\x00{'descr': (", b"\xff" * 40, b"PK\x03\x04"])

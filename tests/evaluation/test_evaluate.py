@@ -107,7 +107,7 @@ def test_finished_work_is_skipped_and_said(saved, tmp_path, monkeypatch):
         patch.setattr(module, "load_model", lambda path: pytest.fail("the model was loaded"))
         again = evaluate_saved(saved[1], data, tmp_path / "run", EvaluationSettings(chunk=3), LineProgress(stream))
     assert again.as_dict() == first.as_dict()
-    assert "already evaluated, skipped" in stream.getvalue()
+    assert "already there, nothing to do" in stream.getvalue()
     other = evaluate_saved(saved[1], data, tmp_path / "run", EvaluationSettings(split="validation"))
     assert other.split == "validation"
 

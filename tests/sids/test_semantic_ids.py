@@ -74,12 +74,13 @@ def test_codes_that_do_not_fit_are_refused() -> None:
     ],
 )
 def test_files_that_do_not_fit_are_refused(tmp_path, name, content, said):
-    SemanticIds(np.array([[0, 1], [1, 0]], np.int32), (2, 2), ["a", "b"]).write_files(tmp_path)
-    if isinstance(content, str):
-        (tmp_path / name).write_text(content)
-    else:
-        changed = [pl.Series(column, values) for column, values in content.items()]
-        frame = pl.read_parquet(tmp_path / name).with_columns(changed)
-        frame.write_parquet(tmp_path / name)
+    with write(tmp_path / "ids", Origin("sids")) as directory:
+        SemanticIds(np.array([[0, 1], [1, 0]], np.int32), (2, 2), ["a", "b"]).write_files(directory)
+        if isinstance(content, str):
+            (directory / name).write_text(content)
+        else:
+            changed = [pl.Series(column, values) for column, values in content.items()]
+            frame = pl.read_parquet(directory / name).with_columns(changed)
+            frame.write_parquet(directory / name)
     with pytest.raises(ArtifactError, match=said):
-        SemanticIds.read_files(tmp_path)
+        SemanticIds.load(tmp_path / "ids")

@@ -69,10 +69,11 @@ def describe(
 ) -> None:
     """Show the figures of a dataset.      Example: sidrec data describe runs/data"""
     from sidrec.cli import console
-    from sidrec.core.artifacts import open_artifact
+    from sidrec.core.artifacts import opened
     from sidrec.data.schema import STATISTICS_FILE
 
-    statistics = open_artifact(directory, "dataset").json(STATISTICS_FILE)
+    with opened(directory, "dataset") as artifact:
+        statistics = artifact.json(STATISTICS_FILE)
     if json:
         console.show_json(statistics)
         return

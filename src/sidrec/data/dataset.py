@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import Artifact, Origin, open_artifact, write, write_json
+from sidrec.core.artifacts import Artifact, Origin, opened, write, write_json
 from sidrec.core.checked_files import damaged
 from sidrec.core.checked_tables import ColumnKind, check_column, read_table
 from sidrec.data.catalog import Catalog
@@ -116,7 +116,8 @@ class Dataset:
 
     @classmethod
     def load(cls, path: Path) -> Dataset:
-        return cls.from_artifact(open_artifact(Path(path), "dataset"))
+        with opened(Path(path), "dataset") as artifact:
+            return cls.from_artifact(artifact)
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Dataset:

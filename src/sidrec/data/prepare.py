@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact, write
+from sidrec.core.artifacts import MANIFEST, Artifact, Origin, ensure, write
 from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.core.storage import sha256_of, write_json
 from sidrec.data.build_dataset import PrepareSettings, build_dataset
@@ -76,18 +77,22 @@ def prepare(
     with ThreadPoolExecutor(1) as beside:
         # hashing the sources and reading them share the time, unless the hash can save the reading
         hashed = beside.submit(_origin, source, settings, columns or {})
-        if out.exists() and finished(out, hashed.result()):
-            progress.note(f"{out} is already prepared from the same files and settings; nothing to do.")
-            return _found(out)
-        with progress.task("interactions read") as task:
-            counted = replace(source, interactions=lambda: _counted(source.interactions(), task))
-            dataset, tally = build_dataset(counted, settings)
-        origin = hashed.result()
-    watch.refuse_changes()
-    with write(out, origin) as directory:
-        dataset.write_files(directory)
-        write_json(directory / PREPARATION_FILE, {"format": source.format, **tally.as_dict()})
-    return Prepared(out, dataset.statistics().as_dict(), tally.as_dict(), skipped=False)
+
+        def make() -> Prepared:
+            with progress.task("interactions read") as task:
+                counted = replace(source, interactions=lambda: _counted(source.interactions(), task))
+                dataset, tally = build_dataset(counted, settings)
+            origin = hashed.result()
+            watch.refuse_changes()
+            with write(out, origin) as directory:
+                dataset.write_files(directory)
+                write_json(directory / PREPARATION_FILE, {"format": source.format, **tally.as_dict()})
+            return Prepared(out, dataset.statistics().as_dict(), tally.as_dict(), skipped=False)
+
+        if not out.exists():
+            with locked(out):
+                return make()
+        return ensure(out, hashed.result(), make, _found, progress)
 
 
 def read_dataset(
@@ -171,8 +176,7 @@ def _hash(file: Path) -> str:
         ) from None
 
 
-def _found(out: Path) -> Prepared:
-    artifact = open_artifact(out, "dataset", verify=False)
+def _found(artifact: Artifact) -> Prepared:
     left_out = artifact.json(PREPARATION_FILE)
     left_out.pop("format", None)
-    return Prepared(out, artifact.json(STATISTICS_FILE), left_out, skipped=True)
+    return Prepared(artifact.path, artifact.json(STATISTICS_FILE), left_out, skipped=True)

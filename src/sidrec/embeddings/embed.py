@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from sidrec.core.artifacts import Origin, finished, write
+from sidrec.core.artifacts import Origin, ensure, write
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
@@ -138,13 +138,13 @@ def embed_catalog(
     job = _job(catalog, settings, given)
     if out is None:
         return job.run(job.encoder(), progress)
-    if finished(out, job.origin):
-        progress.note(f"skipped: {out} already holds these embeddings")
-        return ItemEmbeddings.load(out)
-    encoder = job.encoder()  # before anything is written: a name that leads nowhere leaves nothing behind
-    with write(out, job.origin, resumable=True) as work:
-        job.run(encoder, progress, work).write_facts(work)
-    return ItemEmbeddings.load(out)
+
+    def make() -> None:
+        encoder = job.encoder()  # before anything is written: a name that leads nowhere leaves nothing behind
+        with write(out, job.origin, resumable=True) as work:
+            job.run(encoder, progress, work).write_facts(work)
+
+    return ensure(out, job.origin, make, ItemEmbeddings.from_artifact, progress)
 
 
 def embed_new(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import write_json
+from sidrec.core.artifacts import Artifact, write_json
 from sidrec.core.checked_files import damaged, read_json, read_tensors
 from sidrec.embeddings.base import EncoderState
 from sidrec.embeddings.projection import Projection
@@ -48,10 +48,11 @@ class EmbeddingSpace:
         write_json(directory / WORDS_FILE, {"settings": dict(self.settings), "encoder_words": words})
 
     @classmethod
-    def read_files(cls, directory: Path) -> EmbeddingSpace:
-        """What `write_files` wrote; the artefact around it has verified the files."""
-        file = Path(directory) / NUMBERS_FILE
-        facts, numbers = read_json(Path(directory) / WORDS_FILE, _Facts), read_tensors(file)
+    def read_files(cls, artifact: Artifact, folder: str = "") -> EmbeddingSpace:
+        """What `write_files` wrote into the artefact or one of its folders."""
+        inside = PurePosixPath(folder)
+        file = artifact.file((inside / NUMBERS_FILE).as_posix())
+        facts, numbers = read_json(artifact.file((inside / WORDS_FILE).as_posix()), _Facts), read_tensors(file)
         for name, array in numbers.items():
             if array.dtype != np.float32 or array.ndim != (2 if name.endswith("components") else 1):
                 raise damaged(file, f"{name} has the wrong kind or shape ({array.dtype} {array.shape})")

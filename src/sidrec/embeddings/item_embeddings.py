@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import Artifact, Origin, open_artifact, write
+from sidrec.core.artifacts import Artifact, Origin, opened, write
 from sidrec.core.checked_files import damaged
 from sidrec.core.checked_tables import read_table
 from sidrec.data.schema import ITEM_ID
@@ -68,16 +68,17 @@ class ItemEmbeddings:
 
     @classmethod
     def load(cls, path: Path) -> ItemEmbeddings:
-        return cls.from_artifact(open_artifact(Path(path), "embeddings"))
+        with opened(Path(path), "embeddings") as artifact:
+            return cls.from_artifact(artifact)
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> ItemEmbeddings:
         """The vectors stay on disk until they are touched."""
         file = artifact.file(ITEMS_FILE)
         items = read_table(file, {ITEM_ID: "id", "missing_text": "flag", "source": "text"})
-        old = VECTORS_FILE_0_1 in artifact.manifest["files"]
-        vectors = open_vectors(artifact.file(VECTORS_FILE_0_1 if old else VECTORS_FILE))
-        space = EmbeddingSpace.read_files(artifact.path)
+        old = artifact.has(VECTORS_FILE_0_1)
+        vectors = open_vectors(artifact.file(VECTORS_FILE_0_1 if old else VECTORS_FILE), version_0_1=old)
+        space = EmbeddingSpace.read_files(artifact)
         if len(vectors) != items.height or vectors.shape[1] != space.width:
             raise damaged(file, f"{items.height} items and a space of {space.width} for vectors {vectors.shape}")
         return cls(

@@ -22,9 +22,9 @@ def create_vectors(file: Path, n_rows: int, width: int) -> NDArray[np.float32]:
     return vectors
 
 
-def open_vectors(file: Path) -> NDArray[np.float32]:
+def open_vectors(file: Path, *, version_0_1: bool = False) -> NDArray[np.float32]:
     """The matrix, read from disk as it is touched; writing to it changes memory only, never the file."""
-    vectors = _read_safetensors(file) if file.suffix == ".safetensors" else _map(file)
+    vectors = _read_safetensors(file) if version_0_1 else _map(file)
     if vectors.dtype != np.float32 or vectors.ndim != 2 or not vectors.shape[1]:
         raise damaged(file, "holds no table of float32 numbers")
     return vectors

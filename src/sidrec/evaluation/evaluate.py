@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from sidrec.core.artifacts import Origin, finished, open_artifact, write
+from sidrec.core.artifacts import Origin, ensure, open_artifact, opened, write
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Cases, Dataset
@@ -67,18 +68,27 @@ def evaluate_saved(
         made_from={"model": open_artifact(path, "model").content, "dataset": data.fingerprint},
         seed=settings.seed,
     )
-    if finished(out, origin):
-        progress.note(f"{out}: already evaluated, skipped.")
-        return Evaluation.load(out)
-    model = load_model(path)
-    check_same_data(model, data, name=str(path))
-    return evaluate_into(out, origin, model, data, settings, progress)
+
+    def judge() -> Evaluation:
+        model = load_model(path)
+        check_same_data(model, data, name=str(path))
+        return _judged_into(out, origin, model, data, settings, progress)
+
+    return ensure(out, origin, judge, Evaluation.from_artifact, progress)
 
 
 def evaluate_into(
     out: Path, origin: Origin, model: Recommender, data: Dataset, settings: EvaluationSettings, progress: Progress
 ) -> Evaluation:
-    """Judge and keep the findings in `out`; a judgement that was cut off goes on where it stopped."""
+    """Judge and keep the findings in `out`, or find them there."""
+    judge = partial(_judged_into, out, origin, model, data, settings, progress)
+    return ensure(out, origin, judge, Evaluation.from_artifact, progress)
+
+
+def _judged_into(
+    out: Path, origin: Origin, model: Recommender, data: Dataset, settings: EvaluationSettings, progress: Progress
+) -> Evaluation:
+    """A judgement that was cut off goes on where it stopped."""
     with write(out, origin, resumable=True) as directory:
         (directory / PARTS).mkdir(exist_ok=True)
         result = evaluate(model, data, settings, parts=directory / PARTS, progress=progress)
@@ -89,7 +99,8 @@ def evaluate_into(
 
 def training_data(path: Path) -> Path:
     """Where the data lie that a saved model was trained on, if they are still there."""
-    data = data_path(open_artifact(path, "model"))
+    with opened(path, "model") as artifact:
+        data = data_path(artifact)
     if data is None:
         words = "does not say where its training data are; give a prepared dataset."
         raise InputError(f"{path}: {words}", arguments=("data",))

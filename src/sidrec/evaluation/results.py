@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from sidrec.core.artifacts import Origin, open_artifact, write, write_json
+from sidrec.core.artifacts import Artifact, Origin, opened, write, write_json
 from sidrec.core.checked_files import damaged, read_json
 from sidrec.core.checked_tables import ColumnKind, read_table
 from sidrec.metrics.significance import Interval
@@ -112,7 +112,11 @@ class Evaluation:
 
     @classmethod
     def load(cls, path: Path | str) -> Evaluation:
-        artifact = open_artifact(Path(path), KIND)
+        with opened(Path(path), KIND) as artifact:
+            return cls.from_artifact(artifact)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact) -> Evaluation:
         file = artifact.file(RESULTS_FILE)
         found, figures = read_json(file, _Findings), read_json(file, dict[str, Any])
         metrics = {name: value for name, value in figures.items() if "@" in name}

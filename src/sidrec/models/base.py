@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import Artifact, Origin, forget_work, open_artifact, write, write_json
+from sidrec.core.artifacts import Artifact, Origin, forget_work, opened, write, write_json
 from sidrec.core.checked_tables import read_table
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.locks import locked
@@ -136,7 +136,8 @@ class Recommender(ABC):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        return cls.from_artifact(open_artifact(Path(path), "model"))
+        with opened(Path(path), "model") as artifact:
+            return cls.from_artifact(artifact)
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:

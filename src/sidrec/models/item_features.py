@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -90,11 +89,8 @@ class ItemFacts:
 
     @classmethod
     def read_files(cls, artifact: Artifact) -> ItemFacts:
-        named = artifact.path / ATTRIBUTES_FILE
-        return cls(
-            TextVectors.read_files(artifact.path),
-            Attributes(json.loads(named.read_text(encoding="utf-8"))) if named.is_file() else None,
-        )
+        named = Attributes(artifact.json(ATTRIBUTES_FILE)) if artifact.has(ATTRIBUTES_FILE) else None
+        return cls(TextVectors.read_files(artifact), named)
 
 
 @dataclass(frozen=True)

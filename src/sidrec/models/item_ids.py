@@ -86,7 +86,7 @@ class ItemIds:
     @classmethod
     def read_files(cls, artifact: Artifact) -> ItemIds:
         given = artifact.made_from.get("sids", "")
-        return cls(TokenizedItems.read_files(artifact.path, given), given)
+        return cls(TokenizedItems.read_files(artifact, given), given)
 
 
 def as_catalog_rows(items: Any, like: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sidrec.core.artifacts import open_artifact
+from sidrec.core.artifacts import Artifact, opened
 from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.core.settings import Settings, merge
 from sidrec.models.base import Recommender
@@ -114,9 +114,14 @@ def find_model(key: str) -> ModelRow:
 
 def load_model(path: Path) -> Recommender:
     """A saved model of any kind."""
-    artifact = open_artifact(Path(path), "model")
+    with opened(Path(path), "model") as artifact:
+        return model_from(artifact)
+
+
+def model_from(artifact: Artifact) -> Recommender:
+    """The same from an open artefact."""
     try:
         row = find_model(str(artifact.settings["model"]))
     except (KeyError, SettingsError):
-        raise ArtifactError(f"{path}: was saved by a model this version does not know.") from None
+        raise ArtifactError(f"{artifact.path}: was saved by a model this version does not know.") from None
     return row.load_class().from_artifact(artifact)

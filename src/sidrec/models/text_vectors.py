@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
+from sidrec.core.artifacts import Artifact
 from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
 from sidrec.embeddings.embed import embed_new
@@ -50,10 +51,11 @@ class TextVectors:
         self.space.write_files(folder)
 
     @classmethod
-    def read_files(cls, directory: Path) -> TextVectors | None:
+    def read_files(cls, artifact: Artifact) -> TextVectors | None:
         """None where none were written."""
-        if not (directory / FOLDER).is_dir():
+        numbers = f"{FOLDER}/{NUMBERS_FILE}"
+        if not artifact.has(numbers):
             return None
-        arrays = load_file(directory / FOLDER / NUMBERS_FILE)
+        arrays = load_file(artifact.file(numbers))
         vectors = arrays.pop(_VECTORS)
-        return cls(vectors, InputSpace.from_state(arrays), EmbeddingSpace.read_files(directory / FOLDER))
+        return cls(vectors, InputSpace.from_state(arrays), EmbeddingSpace.read_files(artifact, FOLDER))

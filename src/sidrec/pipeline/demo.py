@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from sidrec.core.artifacts import Origin, finished
+from sidrec.core.artifacts import Origin, ensure
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
@@ -107,11 +107,11 @@ def explain_first(model: LLaDARec, data: Dataset) -> Explained:
 def prepare_shop(path: Path, size: DemoSize, progress: Progress) -> Dataset:
     """The synthetic shop as a dataset artefact."""
     origin = Origin("dataset", settings={"source": "synthetic demo shop", **vars(size)}, seed=size.seed)
-    if finished(path, origin):
-        progress.note(f"{path}: the synthetic shop is already there, skipped.")
-    else:
+
+    def make() -> None:
         demo_shop(size.n_items, size.n_users, size.seed).save(path, origin)
-    return Dataset.load(path)
+
+    return ensure(path, origin, make, Dataset.from_artifact, progress)
 
 
 def judged(out: Path, key: str) -> Path:

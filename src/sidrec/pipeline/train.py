@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sidrec.core.artifacts import finished, forget_work
+from sidrec.core.artifacts import Artifact, ensure, forget_work
 from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Dataset
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import HasSemanticIds
 from sidrec.models.model_files import leads, training_directory
-from sidrec.models.registry import load_model
+from sidrec.models.registry import model_from
 from sidrec.pipeline.recipes import Recipe
 
 Continue = Literal["auto", "resume", "restart"]
@@ -45,16 +45,19 @@ def train(
             raise SettingsError(f"{model.key} has no semantic IDs; leave them out.", arguments=("sids",))
         model.use_semantic_ids(sids, dataset)
     origin = model.origin(dataset.fingerprint)
-    if finished(out, origin):
-        progress.note(f"{out}: already trained with these settings on this data; nothing to do.")
-        return Trained(load_model(out), skipped=True)
-    if unfinished == "restart" and leads():
-        forget_work(out)
-    if unfinished == "resume" and not training_directory(out, origin).exists():
-        words = "no cut-off training with these settings on this data; begin one without resuming."
-        raise ArtifactError(f"{out}: {words}", arguments=("resume",))
-    model.fit(dataset, out=out, progress=progress)
-    return Trained(model, skipped=False)
+
+    def fit() -> Trained:
+        if unfinished == "restart" and leads():
+            forget_work(out)
+        if unfinished == "resume" and not training_directory(out, origin).exists():
+            words = "no cut-off training with these settings on this data; begin one without resuming."
+            raise ArtifactError(f"{out}: {words}", arguments=("resume",))
+        return Trained(model.fit(dataset, out=out, progress=progress), skipped=False)
+
+    def found(artifact: Artifact) -> Trained:
+        return Trained(model_from(artifact), skipped=True)
+
+    return ensure(out, origin, fit, found, progress, alone=leads())
 
 
 def check_one_way(resume: bool, restart: bool) -> Continue:

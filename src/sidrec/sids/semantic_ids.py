@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import open_artifact, write_json
+from sidrec.core.artifacts import Artifact, opened, write_json
 from sidrec.core.checked_files import damaged, read_json
 from sidrec.core.checked_tables import read_table
 from sidrec.core.errors import InputError
@@ -93,9 +93,9 @@ class SemanticIds:
         write_json(Path(directory) / CODEBOOKS_FILE, {"codebook_sizes": list(self.codebook_sizes)})
 
     @classmethod
-    def read_files(cls, directory: Path, fingerprint: str = "") -> SemanticIds:
-        """Read what `write_files` wrote, from a directory that was already verified."""
-        sizes_file, file = Path(directory) / CODEBOOKS_FILE, Path(directory) / CODES_FILE
+    def read_files(cls, artifact: Artifact, fingerprint: str = "") -> SemanticIds:
+        """What `write_files` wrote."""
+        sizes_file, file = artifact.file(CODEBOOKS_FILE), artifact.file(CODES_FILE)
         sizes = read_json(sizes_file, _Codebooks).codebook_sizes
         if not sizes or min(sizes) < 1 or max(sizes) >= 1 << 31:
             raise damaged(sizes_file, "codebooks must have at least one code each")
@@ -109,8 +109,8 @@ class SemanticIds:
     @classmethod
     def load(cls, path: Path) -> SemanticIds:
         """The IDs of a `sids` artefact."""
-        artifact = open_artifact(Path(path), "sids")
-        return cls.read_files(artifact.path, artifact.fingerprint)
+        with opened(Path(path), "sids") as artifact:
+            return cls.read_files(artifact, artifact.fingerprint)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from sidrec.core.artifacts import Origin, finished, forget_work, work_directory, write
-from sidrec.core.locks import locked
+from sidrec.core.artifacts import Origin, ensure, forget_work, work_directory, write
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
@@ -47,16 +46,16 @@ def tokenize(
     settings, progress = settings or TokenizeSettings(), progress or SilentProgress()
     tokenizer = settings.build()
     origin = _origin(embeddings, settings, tokenizer)
-    if out is not None and finished(Path(out), origin):
-        progress.note(f"{out}: already there, nothing to do.")
-        return TokenizedItems.load(Path(out))
     if out is None:
         return _tokenized(embeddings, tokenizer, settings.collisions, progress, None)
-    with locked(Path(out)):
-        workdir = work_directory(Path(out), origin) / "training"
+    out = Path(out)
+
+    def make() -> None:
+        workdir = work_directory(out, origin) / "training"
         result = _tokenized(embeddings, tokenizer, settings.collisions, progress, workdir)
-        _save(result, embeddings, Path(out), origin, titles)
-        return TokenizedItems.load(Path(out))
+        _save(result, embeddings, out, origin, titles)
+
+    return ensure(out, origin, make, TokenizedItems.from_artifact, progress)
 
 
 def _tokenized(

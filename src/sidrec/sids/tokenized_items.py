@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from sidrec.core.artifacts import open_artifact, write_json
+from sidrec.core.artifacts import Artifact, opened, write_json
 from sidrec.core.errors import InputError
 from sidrec.embeddings.embedding_space import EmbeddingSpace
 from sidrec.sids.base import Floats, Tokenizer
@@ -71,21 +70,24 @@ class TokenizedItems:
             self.space.write_files(directory)
 
     @classmethod
-    def read_files(cls, directory: Path, fingerprint: str = "") -> TokenizedItems:
-        directory = Path(directory)
-        facts = json.loads((directory / SETTINGS_FILE).read_text(encoding="utf-8"))
+    def read_files(cls, artifact: Artifact, fingerprint: str = "") -> TokenizedItems:
+        facts, where = artifact.json(SETTINGS_FILE), str(artifact.path / SETTINGS_FILE)
         kind = find_tokenizer(facts["tokenizer"]).load_class()
-        settings = kind.settings_class.parse(facts["settings"], owner=kind.key, where=str(directory / SETTINGS_FILE))
+        settings = kind.settings_class.parse(facts["settings"], owner=kind.key, where=where)
         return cls(
-            ids=SemanticIds.read_files(directory, fingerprint),
-            tokenizer=kind.from_state(settings, load_file(directory / WEIGHTS_FILE)),
+            ids=SemanticIds.read_files(artifact, fingerprint),
+            tokenizer=kind.from_state(settings, load_file(artifact.file(WEIGHTS_FILE))),
             policy=cast(Policy, facts["collisions"]),
-            report=json.loads((directory / REPORT_FILE).read_text(encoding="utf-8")),
-            space=EmbeddingSpace.read_files(directory) if facts["space"] else None,
+            report=artifact.json(REPORT_FILE),
+            space=EmbeddingSpace.read_files(artifact) if facts["space"] else None,
         )
 
     @classmethod
-    def load(cls, path: Path) -> TokenizedItems:
+    def from_artifact(cls, artifact: Artifact) -> TokenizedItems:
         """From a `sids` artefact."""
-        artifact = open_artifact(Path(path), "sids")
-        return cls.read_files(artifact.path, artifact.fingerprint)
+        return cls.read_files(artifact, artifact.fingerprint)
+
+    @classmethod
+    def load(cls, path: Path) -> TokenizedItems:
+        with opened(Path(path), "sids") as artifact:
+            return cls.from_artifact(artifact)

@@ -90,9 +90,13 @@ def load(workdir: Path, wanted: artifacts.Origin) -> Snapshot | None:
     if not path.exists():
         return None
     try:
-        found = artifacts.open_artifact(path, "checkpoint")
+        with artifacts.opened(path, "checkpoint") as found:
+            return _snapshot(path, found, wanted)
     except ArtifactError as error:
         raise ArtifactError(f"{error} Remove {path} to train from the start.") from None
+
+
+def _snapshot(path: Path, found: artifacts.Artifact, wanted: artifacts.Origin) -> Snapshot:
     state = RunState.from_json(found.json("state.json"))
     changes = _changes(found.settings, wanted.settings, _FREE if state.finished else _FREE_WHILE_RUNNING)
     if changes:

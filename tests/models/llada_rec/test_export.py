@@ -116,7 +116,7 @@ def test_graphs_are_an_artefact_of_their_weights(tmp_path) -> None:
 
     export(module, tmp_path / "graphs")
     export(module, tmp_path / "graphs", Notes())  # type: ignore[arg-type]
-    assert said == [f"{tmp_path / 'graphs'}: already exported, skipped."]
+    assert said == [f"{tmp_path / 'graphs'}: already there, nothing to do."]
     other = network(1, attention="bidirectional")
     with pytest.raises(ArtifactError, match="graphs of another model; run `sidrec export`"):
         load_graphs("onnx", other, tmp_path / "graphs")

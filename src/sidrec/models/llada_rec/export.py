@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 from torch.func import functional_call
 
-from sidrec.core.artifacts import Origin, finished, open_artifact, write
+from sidrec.core.artifacts import Origin, ensure, opened, write
 from sidrec.core.errors import ArtifactError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.models.llada_rec.engines import HISTORY, STEP, WHOLE, ExportedNetwork, needed, open_graph
@@ -98,17 +98,18 @@ def export(network: MaskPredictor, out: Path, progress: Progress | None = None) 
     """Write the network's graphs as an artefact; already written ones of the same weights are kept."""
     progress = progress or SilentProgress()
     origin = Origin(KIND, settings={"attention": network.attention}, made_from={WEIGHTS: weights_of(network)})
-    if finished(out, origin):
-        progress.note(f"{out}: already exported, skipped.")
+
+    def make() -> Path:
+        for package in ("onnx", "onnxscript"):
+            needed(package, "the export")
+        plans = _plans(network)
+        with write(out, origin) as directory, progress.task("exporting", total=len(plans)) as task:
+            for name, plan in plans.items():
+                _write_graph(plan, directory / name)
+                task.advance()
         return out
-    for package in ("onnx", "onnxscript"):
-        needed(package, "the export")
-    plans = _plans(network)
-    with write(out, origin) as directory, progress.task("exporting", total=len(plans)) as task:
-        for name, plan in plans.items():
-            _write_graph(plan, directory / name)
-            task.advance()
-    return out
+
+    return ensure(out, origin, make, lambda _: out, progress)
 
 
 def run_by(
@@ -123,11 +124,11 @@ def run_by(
 
 def load_graphs(engine: str, network: MaskPredictor, path: Path) -> ExportedNetwork:
     """Exported graphs; those of other weights are refused."""
-    artifact = open_artifact(path, KIND)
-    if artifact.made_from[WEIGHTS] != weights_of(network):
-        raise ArtifactError(f"{path}: these are the graphs of another model; run `sidrec export` on this one.")
     files = (HISTORY, STEP) if network.history_is_fixed else (WHOLE,)
-    return ExportedNetwork(network, {name: open_graph(engine, artifact.file(name)) for name in files})
+    with opened(path, KIND) as artifact:
+        if artifact.made_from[WEIGHTS] != weights_of(network):
+            raise ArtifactError(f"{path}: these are the graphs of another model; run `sidrec export` on this one.")
+        return ExportedNetwork(network, {name: open_graph(engine, artifact.file(name)) for name in files})
 
 
 def weights_of(network: MaskPredictor) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sidrec.core.artifacts import MANIFEST, Origin, finished, open_artifact
+from sidrec.core.artifacts import MANIFEST, Origin, ensure, open_artifact
 from sidrec.core.errors import SidrecError
 from sidrec.core.progress import Progress
 from sidrec.data.dataset import Dataset, Split
@@ -42,9 +42,12 @@ def prepare_data(plan: Plan, name: str, places: Places, progress: Progress) -> N
         source = whole
     made_from = {"dataset": open_artifact(source, "dataset").fingerprint}
     origin = Origin("dataset", settings={"sampled_users": size.users}, made_from=made_from)
-    if not finished(path, origin):
+
+    def make() -> None:
         data = Dataset.load(source)
         (data if size.users is None else sample_users(data, size.users)).save(path, origin)
+
+    ensure(path, origin, make, lambda _: None)
 
 
 def make_embeddings(request: SidsRequest, places: Places, progress: Progress) -> ItemEmbeddings:
@@ -119,10 +122,7 @@ def _judged(
     found = {}
     for split in SPLITS:
         out, origin = places.evaluation(cell, split), _origin(plan, cell, split, made_from)
-        if finished(out, origin):
-            found[split] = Evaluation.load(out)
-        else:
-            found[split] = evaluate_into(out, origin, model, data, _settings(plan, split), progress)
+        found[split] = evaluate_into(out, origin, model, data, _settings(plan, split), progress)
     return _record(cell, model, data, places, found)
 
 
