@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar, cast
 
@@ -221,8 +221,17 @@ def right_aligned(histories: Histories, width: int | None = None) -> Tensor:
     return torch.from_numpy(histories.padded(width).astype(np.int64))
 
 
-def user_queries(network: ItemNetwork, histories: Histories, max_history: int, max_rows: int = 1024) -> Tensor:
-    """One query vector per user; users of equal length go together, so no network sees padding."""
+def user_queries(
+    network: ItemNetwork,
+    histories: Histories,
+    max_history: int,
+    max_rows: int = 1024,
+    ask: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor:
+    """One query vector per user; users of equal length go together, so no network sees padding.
+
+    `ask` may put the network another question than its `queries`.
+    """
     table = network.item_table()
     queries = table.new_empty(len(histories), table.shape[1])
     histories = histories.last(max_history)
@@ -231,7 +240,7 @@ def user_queries(network: ItemNetwork, histories: Histories, max_history: int, m
         for start in range(0, len(same), max_rows):
             rows = same[start : start + max_rows]
             items = histories.take(rows).items.reshape(len(rows), length).astype(np.int64)
-            found = network.queries(torch.from_numpy(items).to(table.device))
+            found = (ask or network.queries)(torch.from_numpy(items).to(table.device))
             queries[torch.from_numpy(rows).to(table.device)] = found.to(queries.dtype)
     return queries
 

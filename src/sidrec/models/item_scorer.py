@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from torch import Tensor
 
 from sidrec.core.artifacts import Artifact
 from sidrec.core.progress import Progress
@@ -139,7 +140,7 @@ class ItemScorer(Recommender, HasItemVectors):
     def _rank(self, request: Request, stock: Stock) -> Ranking:
         network = self._fitted()
         table = network.item_table()[: len(stock)]
-        queries = user_queries(network, request.histories, self.settings.max_history)
+        queries = self._queries(request, stock)
         items, scores = top_items(
             scores_of(network, queries, table, request.histories),
             request.histories,
@@ -149,6 +150,10 @@ class ItemScorer(Recommender, HasItemVectors):
             exclude_seen=request.exclude_seen,
         )
         return Ranking(items, scores)
+
+    def _queries(self, request: Request, stock: Stock) -> Tensor:  # noqa: ARG002
+        """One vector per user."""
+        return user_queries(self._fitted(), request.histories, self.settings.max_history)
 
     @torch.no_grad()
     def item_vectors(self) -> NDArray[np.float32]:

@@ -14,12 +14,10 @@ from pydantic import Field
 from torch import nn
 
 from sidrec.core.artifacts import Artifact
-from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import Predict
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.metrics.ranking import ndcg_at, ranks_of
@@ -158,11 +156,7 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
         deny: ItemFilter | None = None,
     ) -> Generation:
         stock = self.stock
-        items = stock.catalog.index_of([str(item_id) for item_id in history])
-        known = Histories.from_lists([items[items >= 0]])
-        if len(known.items) == 0:
-            raise InputError("none of the history's items is in the catalogue, so there is no generation to explain.")
-        request = Request(known, k, stock.allowed(allow, deny), exclude_seen).without(stock.removed)
+        request = stock.asked_for_one(history, k, allow, deny, exclude_seen=exclude_seen)
         return self._searcher(request, stock).explain(request)
 
     def _rank(self, request: Request, stock: Stock) -> Ranking:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
+from sidrec.data.histories import Histories
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.ranking import Ranking, Recommendations
-from sidrec.models.request import ItemFilter
+from sidrec.models.request import ItemFilter, Request
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,16 @@ class Stock:
             return None
         mask = np.ones(len(self), dtype=bool) if allow is None else self._matching(allow, "allow")
         return mask if deny is None else mask & ~self._matching(deny, "deny")
+
+    def asked_for_one(
+        self, history: Sequence[str], k: int, allow: ItemFilter | None, deny: ItemFilter | None, *, exclude_seen: bool
+    ) -> Request:
+        """One user's question, whose answer shall be explained."""
+        items = self.catalog.index_of([str(item_id) for item_id in history])
+        known = Histories.from_lists([items[items >= 0]])
+        if len(known.items) == 0:
+            raise InputError("none of the history's items is in the catalogue, so there is no generation to explain.")
+        return Request(known, k, self.allowed(allow, deny), exclude_seen).without(self.removed)
 
     def _matching(self, wanted: ItemFilter, name: str) -> NDArray[np.bool_]:
         mask = np.zeros(len(self), dtype=bool)

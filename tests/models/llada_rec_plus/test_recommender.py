@@ -3,6 +3,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -87,3 +88,58 @@ def test_given_ids_need_codes(tmp_path):
 def test_naming_one_part_keeps_the_others():
     parts = LLaDARecPlus(item_vectors={"identity_from": 2}).settings.item_vectors
     assert parts.codes and parts.text and parts.identity_from == 2
+
+
+@cache
+def noisy() -> LLaDARecPlus:
+    return LLaDARecPlus(**QUICK, partly_hidden_weight=0.2).fit(DATA)
+
+
+@pytest.mark.parametrize("make", [fitted, noisy])
+def test_steering_never_leaves_the_condition(make):
+    model = make()
+    codes, ids = model.semantic_ids.codes, DATA.catalog.item_ids.to_list()
+    free = model.recommend([["thing-1", "thing-2"]], k=32)
+    for slot in (1, 2):
+        found = model.recommend([["thing-1", "thing-2"]], k=32, like="thing-20", keep=[slot]).item_ids[0]
+        agree = {ids[item] for item in np.flatnonzero(codes[:, slot - 1] == codes[20, slot - 1])}
+        assert set(found) == agree
+        assert "thing-20" in found
+    room = model.recommend([["thing-1", "thing-2"]], k=32, like="thing-20", keep=["categories"], exclude_seen=True)
+    assert set(room.item_ids[0]) == {f"thing-{item}" for item in range(16, 24)}
+    assert model.recommend([["thing-1", "thing-2"]], k=32) == free
+
+
+def test_a_condition_that_says_nothing_is_refused():
+    history = [["thing-1"]]
+    for like, keep, why in (
+        ("nobody", [1], "not in the catalogue"),
+        ("thing-1", [], "at least one"),
+        ("thing-1", [3], "from 1 to 2"),
+        ("thing-1", ["colour"], "no column colour"),
+    ):
+        with pytest.raises(InputError, match=why):
+            fitted().recommend(history, like=like, keep=keep)
+
+
+def test_an_explanation_adds_up():
+    model, history = fitted(), ["thing-1", "thing-2"]
+    generation = model.explain(history, k=31, exclude_seen=True)
+    items, scores = generation.ranking.items[0][:30], generation.ranking.scores[0][:30]
+    answer = model.recommend([history], k=30, exclude_seen=True)
+    assert [f"thing-{item}" for item in items] == answer.item_ids[0]
+    assert np.exp(scores).sum() == pytest.approx(1.0, abs=1e-4)
+    logits = np.array(answer.scores[0])
+    np.testing.assert_allclose(scores, logits - np.log(np.exp(logits).sum()), atol=1e-4)
+    first = generation.trace.steps[0].after
+    codes = model.semantic_ids.codes
+    slot = int((first.codes[0, 0] >= 0).nonzero()[0, 0])
+    same = codes[items, slot] == int(first.codes[0, 0, slot])
+    assert float(first.scores[0, 0]) == pytest.approx(float(np.log(np.exp(scores[same]).sum())), abs=1e-4)
+
+
+def test_an_explanation_without_codes_names_items_at_once():
+    model = LLaDARecPlus(**QUICK, item_vectors={"codes": False}).fit(DATA)
+    generation = model.explain(["thing-1"], k=3)
+    assert len(generation.trace.steps) == 1
+    assert [f"thing-{item}" for item in generation.ranking.items[0]] == model.recommend([["thing-1"]], k=3).item_ids[0]

@@ -34,8 +34,9 @@ class LLaDARecPlusSettings(AttentionSettings):
     target_row: bool = True
     """The target has a row of its own: what is visible of it, [MASK] for the rest, and the last item. Without it (or
     without codes) the history's last row speaks, as in sasrec."""
-    partly_hidden_weight: float = Field(0.2, ge=0)
-    """Weight of the loss with some codes visible (w); 0 trains with everything hidden only."""
+    partly_hidden_weight: float = Field(0.0, ge=0)
+    """Weight of the loss with some codes visible (w), for example .2. An exact softmax over the catalogue holds every
+    conditional already, so on average it adds cost and no accuracy; 0 trains with everything hidden only."""
     softmax: Literal["auto", "full", "sampled"] = "auto"
     """Over the whole catalogue, or over a sample of it with importance weights; `auto` samples very large ones."""
     n_negatives: int = Field(4096, ge=1)

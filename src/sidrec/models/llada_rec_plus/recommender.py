@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import polars as pl
+import torch
+from torch import Tensor
 
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.settings import Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.schema import ITEM_ID
-from sidrec.models.capabilities import AddsItems, HasSemanticIds
+from sidrec.decoding.marginals import code_marginals
+from sidrec.decoding.search_space import ItemSearchSpace
+from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds
+from sidrec.models.id_search import Generation, IdSearch, SearchSettings
 from sidrec.models.item_ids import ItemIds, as_catalog_rows
-from sidrec.models.item_objective import ItemObjective, Samples
+from sidrec.models.item_objective import ItemObjective, Samples, scores_of, user_queries
 from sidrec.models.item_scorer import ItemScorer
 from sidrec.models.llada_rec_plus.config import LLaDARecPlusSettings
 from sidrec.models.llada_rec_plus.network import PlusNetwork
 from sidrec.models.llada_rec_plus.objective import PlusObjective
+from sidrec.models.llada_rec_plus.steering import Condition
+from sidrec.models.ranking import Ranking, Recommendations
+from sidrec.models.request import ItemFilter, Request
 from sidrec.models.stock import Stock
 from sidrec.nn.item_vectors import ItemFeatures
 from sidrec.sids.semantic_ids import SemanticIds
 
 
-class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems):
+class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
     """Catalogue-exact masked diffusion over items that are sums of identity, codes and text."""
 
     key = "llada-rec-plus"
     settings_class: ClassVar[type[Settings]] = LLaDARecPlusSettings
     settings: LLaDARecPlusSettings
     network: PlusNetwork | None
+    _condition: Condition | None = None
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 
@@ -66,6 +77,84 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems):
 
     def _made_from(self) -> dict[str, str]:
         return {"sids": self._given.given} if self._given is not None else {}
+
+    # ---- recommending under a condition, and showing how ------------------------------------------------------------
+
+    def steered(self, like: str, keep: Sequence[int | str]) -> Self:
+        """The same model, weights shared, that only recommends items like this one in what is kept."""
+        stock = self.stock
+        n_slots = 0 if stock.ids is None else stock.ids.codes.shape[1]
+        model = copy.copy(self)
+        model._condition = Condition.parse(stock.catalog, like, keep, n_slots)
+        return model
+
+    def recommend(
+        self,
+        histories: Sequence[Sequence[str]],
+        k: int = 10,
+        *,
+        like: str | None = None,
+        keep: Sequence[int | str] = (),
+        **rest: Any,
+    ) -> Recommendations:
+        """The k best items for each history; with `like`, only such as agree with that item in `keep`.
+
+        `keep` names slots of its code (from 1, as `explain` shows them) and columns: `like="B01", keep=["brand"]`.
+        """
+        model = self if like is None else self.steered(like, keep)
+        return super(LLaDARecPlus, model).recommend(histories, k, **rest)
+
+    def _rank(self, request: Request, stock: Stock) -> Ranking:
+        return super()._rank(self._conditioned(request, stock), stock)
+
+    def _queries(self, request: Request, stock: Stock) -> Tensor:
+        network, condition = self._fitted(), self._condition
+        learned = network.target_row and self.settings.partly_hidden_weight > 0
+        if condition is None or stock.ids is None or not learned:
+            return super()._queries(request, stock)
+        kept = torch.zeros(network.items.n_slots, dtype=torch.int64, device=network.items.device)
+        kept[list(condition.slots)] = 1
+        shown = network.items.tokens_of(torch.tensor(condition.item, device=kept.device)) * kept
+
+        def ask(items: Tensor) -> Tensor:
+            return network.queries_given(items, shown.expand(len(items), -1))
+
+        return user_queries(network, request.histories, self.settings.max_history, ask=ask)
+
+    def _conditioned(self, request: Request, stock: Stock) -> Request:
+        if self._condition is None:
+            return request
+        codes = None if stock.ids is None else stock.ids.codes
+        return request.without(~self._condition.agreeing(stock.catalog, codes))
+
+    def explain(
+        self,
+        history: Sequence[str],
+        k: int = 10,
+        *,
+        exclude_seen: bool = False,
+        allow: ItemFilter | None = None,
+        deny: ItemFilter | None = None,
+    ) -> Generation:
+        """The one pass told slot by slot: code probabilities are sums of the items' own, so all steps add up."""
+        stock, ids = self.stock, self.semantic_ids
+        asked = stock.asked_for_one(history, k, allow, deny, exclude_seen=exclude_seen)
+        request = self._conditioned(asked, stock)
+        codes, width = torch.from_numpy(ids.codes).long(), max(ids.codebook_sizes)
+        predict = code_marginals(self._log_probs(request, stock), codes, width)
+        space = ItemSearchSpace(ids.codes, ids.codebook_sizes) if stock.ids is None else stock.ids.search_space
+        return IdSearch(space, SearchSettings(), lambda _: predict, self.settings.max_history, 1).explain(request)
+
+    @torch.no_grad()
+    def _log_probs(self, request: Request, stock: Stock) -> Tensor:
+        """p(i | history) of one user over the items that may be returned."""
+        network = self._fitted()
+        table = network.item_table()[: len(stock)]
+        scores = scores_of(network, self._queries(request, stock), table, request.histories)(slice(0, 1))[0]
+        forbidden = np.zeros(len(stock), bool) if request.allowed is None else ~request.allowed
+        if request.exclude_seen:
+            forbidden[request.histories.items] = True
+        return scores.masked_fill(torch.from_numpy(forbidden), -torch.inf).log_softmax(0)
 
     # ---- a catalogue that changes -----------------------------------------------------------------------------------
 
