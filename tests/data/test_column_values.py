@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from sidrec.core.errors import InputError
-from sidrec.data.column_values import id_strings, ratings, timestamps
+from sidrec.data.column_values import id_strings, mixed_units, ratings, timestamps
 from sidrec.data.source import FilePosition
 
 PLACE = FilePosition("reviews.csv", 2)
@@ -76,3 +76,30 @@ def test_ratings() -> None:
     np.testing.assert_array_equal(ratings(pl.Series(["4.5", None]), PLACE), np.array([4.5, np.nan], np.float32))
     with pytest.raises(InputError, match="row 3, column rating: 'good' is not a number"):
         ratings(pl.Series(["4.5", "good"]), PLACE)
+
+
+S, MS = 1_700_000_000, 1_700_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("times", "scale", "rows"),
+    [
+        ([S, S + 5, MS], 1, (0, 2)),
+        ([MS, S], 1, (1, 0)),
+        ([S * 10**9, 5, MS], 1, (2, 0)),
+        ([S, S + 10**8], 1, None),
+        ([0, 1, 2, MS], 1, None),  # a missing time written as 0 says nothing about the unit
+        ([19_675, 19_676], 1, None),
+        ([-S, S], 1, None),
+        ([S * 10**6, MS * 10**6], 10**6, (0, 1)),
+    ],
+)
+def test_seconds_beside_milliseconds_are_noticed(times, scale, rows):
+    assert mixed_units(np.array(times), scale) == rows
+
+
+@pytest.mark.parametrize("dtype", [pl.UInt64, pl.String])
+def test_times_beyond_63_bits_are_named(dtype):
+    column = pl.Series("timestamp", [1, 2**64 - 1], dtype=pl.UInt64).cast(dtype)
+    with pytest.raises(InputError, match=r"row 3, column timestamp: the time '18446744073709551615' does not fit"):
+        timestamps(column, PLACE)

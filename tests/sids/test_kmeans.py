@@ -27,3 +27,10 @@ def test_few_distinct_points_are_centres_themselves(n_points: int) -> None:
 def test_same_seed_same_centres() -> None:
     points = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
     assert (kmeans(points, 8, seed=3) == kmeans(points, 8, seed=3)).all()
+
+
+def test_seeds_of_any_size_are_taken():
+    points = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32)
+    assert kmeans(points, 4, seed=2**63 - 1).shape == (4, 2)
+    assert kmeans(points[:3], 4, seed=2**63 - 1).shape == (4, 2)
+    np.testing.assert_array_equal(kmeans(points, 4, seed=5), kmeans(points, 4, seed=5 + 2**31))

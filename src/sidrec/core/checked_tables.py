@@ -49,17 +49,20 @@ def read_parquet(file: Path) -> pl.DataFrame:
     try:
         with pq.ParquetFile(file) as found:
             _refuse_large(found.metadata)
-            table = found.read().replace_schema_metadata()
-            # polars believes its neighbours: names and strings must be UTF-8, offsets in range
-            _spell_names(list(table.schema))
-            table.validate(full=True)
-            frame = pl.from_arrow(table)
+            frame = from_arrow(found.read())
     except UnreadableError:
         raise
     except Exception as error:  # a parser that is lied to may raise anything
         raise UnreadableError(f"is not a readable parquet file ({reason(error)})") from None
-    assert isinstance(frame, pl.DataFrame)
     return frame
+
+
+def from_arrow(table: Any) -> pl.DataFrame:
+    """Polars believes its neighbours, so names and strings must be UTF-8 and offsets in range; else an error."""
+    table = table.replace_schema_metadata()
+    _spell_names(list(table.schema))
+    table.validate(full=True)
+    return pl.DataFrame(pl.from_arrow(table))
 
 
 def _spell_names(fields: list[Any]) -> None:

@@ -24,6 +24,12 @@ def many_lines(text: str) -> str:
     return "\n".join(one_line(line) for line in text.split("\n"))
 
 
+def short(text: str, width: int = 60) -> str:
+    """The beginning of a text that may be very long, quoted, for a message."""
+    shown = repr(text[:width])
+    return shown if len(text) <= width else f"{shown} ... ({len(text):,} characters)"
+
+
 def in_json(text: str) -> str:
     """JSON text that means the same, with every character that steers written as its JSON escape."""
     return _STEERING.sub(_json_code, text)

@@ -7,11 +7,14 @@ import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sidrec.core.errors import SettingsError
+
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+"""What every generator of random numbers takes."""
 
 
 class Settings(BaseModel):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from sidrec.core.errors import InputError
+from sidrec.core.plain_text import short
 from sidrec.core.settings import Settings
 from sidrec.data import row_filters, splits
 from sidrec.data.catalog import Catalog
@@ -39,6 +40,8 @@ class PrepareSettings(Settings):
     """Interactions whose item the items table lacks."""
     short_users: Literal["drop", "error", "train"] = "drop"
     """Users with fewer interactions than the split needs."""
+    mixed_times: Literal["error", "keep"] = "error"
+    """Times of which some read as seconds and others as milliseconds since 1970 or the like."""
     keep_unused_items: bool = False
     """Keep items without any interaction in the catalogue."""
     validation_share: float = Field(0.1, gt=0, lt=1)
@@ -56,6 +59,10 @@ class PrepareSettings(Settings):
         if self.validation_share + self.test_share >= 1:
             raise ValueError("validation_share and test_share must leave something to train on")
         return self
+
+
+CHECKS = {"mixed_times"}
+"""Settings that refuse or let pass and never change what comes out: they are no part of a dataset's origin."""
 
 
 @dataclass
@@ -77,7 +84,8 @@ class Tally:
 def build_dataset(source: Source, settings: PrepareSettings) -> tuple[Dataset, Tally]:
     """Read, clean, filter and split; a fingerprint is the caller's to give."""
     tally = Tally()
-    raw = collect(source.interactions(), str(source.files[0]) if source.files else "the data frame")
+    name = str(source.files[0]) if source.files else "the data frame"
+    raw = collect(source.interactions(), name, mixed_times=settings.mixed_times == "keep")
     tally.rows_read = len(raw)
     core = _core(_cleaned(raw, settings, tally), settings, tally)
     table = None
@@ -133,7 +141,7 @@ def _known(
         rows = np.flatnonzero(~known[raw.items])
         item_id = raw.item_ids[int(raw.items[rows[0]])]
         raise InputError(
-            f"{raw.where(int(rows[0]))}, column {ITEM_ID}: item {item_id!r} is not in the items table "
+            f"{raw.where(int(rows[0]))}, column {ITEM_ID}: item {short(item_id)} is not in the items table "
             f"({len(rows)} of {len(raw)} interactions name {int((~known).sum())} such items); add them, or "
             "set unknown_items to drop or keep.",
             arguments=("unknown_items",),
@@ -157,23 +165,23 @@ def _long_enough(core: Interactions, settings: PrepareSettings, tally: Tally) ->
     """Apply the policy for users that the split cannot use; at least one user must be long enough."""
     needed = SHORTEST[settings.split]
     lengths = np.bincount(core.users)
-    short = (lengths > 0) & (lengths < needed)
-    if short.sum() == (lengths > 0).sum():
+    too_short = (lengths > 0) & (lengths < needed)
+    if too_short.sum() == (lengths > 0).sum():
         raise InputError(
             f"no user has the {needed} interactions that a {settings.split} split needs "
             f"(the longest has {int(lengths.max())}); add interactions or relax the filters."
         )
-    if settings.short_users == "error" and short.any():
-        user_id = core.user_ids[int(core.users[short[core.users].argmax()])]
+    if settings.short_users == "error" and too_short.any():
+        user_id = core.user_ids[int(core.users[too_short[core.users].argmax()])]
         raise InputError(
-            f"{int(short.sum())} users have fewer than the {needed} interactions that a {settings.split} split needs, "
-            f"the first is {user_id!r}; remove them or set short_users to drop or train.",
+            f"{int(too_short.sum())} users have fewer than the {needed} interactions that a {settings.split} split "
+            f"needs, the first is {short(user_id)}; remove them or set short_users to drop or train.",
             arguments=("short_users",),
         )
-    if settings.short_users != "drop" or not short.any():
+    if settings.short_users != "drop" or not too_short.any():
         return core
-    tally.short_users = int(short.sum())
-    return core.take(~short[core.users])
+    tally.short_users = int(too_short.sum())
+    return core.take(~too_short[core.users])
 
 
 def _dataset(core: Interactions, table: ItemTable | None, settings: PrepareSettings) -> Dataset:

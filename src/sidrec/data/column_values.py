@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sidrec.core.plain_text import short
 from sidrec.data.schema import RATING, TIMESTAMP
 from sidrec.data.source import FilePosition
 
+_WHOLE = re.compile(r"[+-]?\d+")
 Clock = Literal["whole", "fraction", "date"]
 """How a timestamp column counts: whole numbers, numbers with fractions, or dates."""
 
@@ -41,8 +44,9 @@ def timestamps(column: pl.Series, position: FilePosition) -> tuple[Clock, NDArra
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
         raise position.problem(0, TIMESTAMP, f"cannot read {dtype} as a time; give numbers or ISO dates.")
     if dtype.is_integer():
-        _refuse_nulls(column, column, position)
-        return "whole", column.cast(pl.Int64).to_numpy()
+        whole = column.cast(pl.Int64, strict=False)
+        _refuse_nulls(whole, column, position)
+        return "whole", whole.to_numpy()
     if dtype == pl.String:
         column = column.str.strip_chars()
         whole = column.cast(pl.Int64, strict=False)
@@ -60,6 +64,25 @@ def timestamps(column: pl.Series, position: FilePosition) -> tuple[Clock, NDArra
     return ("whole", values.astype(np.int64)) if (np.floor(values) == values).all() else ("fraction", values)
 
 
+def mixed_units(times: NDArray[np.int64], scale: int = 1) -> tuple[int, int] | None:
+    """Two rows of which one reads as seconds since 1970 and the other as milli-, micro- or nanoseconds, or the like.
+
+    From 1973 to 2286 a time has 9 or 10 digits in seconds, 12 or 13 in milliseconds, and so on; other numbers (row
+    counters, days) say nothing. `scale` is how many times a number was enlarged.
+    """
+    bands = [(10 ** (digits - 1) * scale, 10 ** (digits + 1) * scale) for digits in (9, 12, 15, 18)]
+    low, high = int(times.min()), int(times.max())
+    if any(begin <= low and high < end for begin, end in bands):
+        return None
+    first = None
+    for begin, end in bands:
+        rows = np.flatnonzero((times >= begin) & (times < end)) if low < end and high >= begin else times[:0]
+        if len(rows) and first is not None:
+            return first, int(rows[0])
+        first = int(rows[0]) if len(rows) else first
+    return None
+
+
 def ratings(column: pl.Series, position: FilePosition) -> NDArray[np.float32]:
     """Ratings as numbers; a missing one is NaN, anything else that is no number is refused."""
     numbers = column.cast(pl.Float32, strict=False) if column.dtype != pl.Float32 else column
@@ -67,7 +90,7 @@ def ratings(column: pl.Series, position: FilePosition) -> NDArray[np.float32]:
     if bad.any():
         at = int(bad.arg_max() or 0)
         raise position.problem(
-            at, RATING, f"{column[at]!r} is not a number; correct it or map another column to rating."
+            at, RATING, f"{short(str(column[at]))} is not a number; correct it or map another column to rating."
         )
     return numbers.fill_null(float("nan")).to_numpy()
 
@@ -94,7 +117,9 @@ def _unreadable(at: int, column: pl.Series, position: FilePosition) -> Exception
     value = column[at]
     if value is None or value == "":
         return position.problem(at, TIMESTAMP, "the time is missing; fill it in or remove the row.")
-    shown = str(value)[:40]
+    text = str(value)
+    if _WHOLE.fullmatch(text):
+        return position.problem(at, TIMESTAMP, f"the time {short(text)} does not fit into 64 bits; use another unit.")
     return position.problem(
-        at, TIMESTAMP, f"{shown!r} is not a time; give numbers or ISO dates such as 2023-05-01T12:30:00, all alike."
+        at, TIMESTAMP, f"{short(text)} is not a time; give numbers or ISO dates such as 2023-05-01T12:30:00, all alike."
     )

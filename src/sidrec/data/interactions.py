@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
-from sidrec.data.column_values import Clock, id_strings, ratings, timestamps
+from sidrec.data.column_values import Clock, id_strings, mixed_units, ratings, timestamps
 from sidrec.data.read_ahead import read_ahead
 from sidrec.data.schema import ITEM_ID, RATING, TIMESTAMP, USER_ID
 from sidrec.data.source import Batch, FilePosition
@@ -99,8 +99,8 @@ class _Column:
         return joined.astype(np.int64, copy=False)
 
 
-def collect(batches: Iterator[Batch], source: str) -> Interactions:
-    """All batches as one value; every cell has been checked."""
+def collect(batches: Iterator[Batch], source: str, *, mixed_times: bool = False) -> Interactions:
+    """All batches as one value; every cell has been checked, and where not told otherwise that times have one unit."""
     user_codes, item_codes, times = IdCodes(), IdCodes(), _Column()
     users: list[NDArray[np.int32]] = []
     items: list[NDArray[np.int32]] = []
@@ -123,7 +123,7 @@ def collect(batches: Iterator[Batch], source: str) -> Interactions:
             rated.append(ratings(frame[RATING], position))
     if rows == 0:
         raise InputError(f"{source}: has no interactions; give a file with at least one row below the header.")
-    return Interactions(
+    found = Interactions(
         np.concatenate(users),
         np.concatenate(items),
         times.values() if times.parts else None,
@@ -132,3 +132,17 @@ def collect(batches: Iterator[Batch], source: str) -> Interactions:
         item_codes.ids(),
         tuple(positions),
     )
+    if not mixed_times and times.clock in ("whole", "fraction"):
+        _refuse_mixed(found, _MICRO if times.clock == "fraction" else 1)
+    return found
+
+
+def _refuse_mixed(found: Interactions, scale: int) -> None:
+    assert found.timestamps is not None
+    rows = mixed_units(found.timestamps, scale)
+    if rows is not None:
+        one, other = (f"{found.timestamps[row] / scale:.15g} ({found.where(row)})" for row in rows)
+        raise InputError(
+            f"the times {one} and {other} cannot be in one unit: are seconds and milliseconds mixed? "
+            "Write all in one unit, or set mixed_times to keep."
+        )

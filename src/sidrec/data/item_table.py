@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from sidrec.core.errors import InputError
+from sidrec.core.plain_text import short
 from sidrec.data.column_values import id_strings
 from sidrec.data.schema import ITEM_ID
 from sidrec.data.source import Batch, FilePosition
@@ -100,7 +101,7 @@ def _refuse_duplicates(ids: Sequence[pl.Series], positions: Sequence[FilePositio
     at = int(repeats.arg_max() or 0)
     first = int((joined == joined[at]).arg_max() or 0)
     raise InputError(
-        f"{_where(at, ids, positions)}, column {ITEM_ID}: item {joined[at]!r} stands already in "
+        f"{_where(at, ids, positions)}, column {ITEM_ID}: item {short(joined[at])} stands already in "
         f"row {_where(first, ids, positions).rpartition(' ')[2]}; {int(repeats.sum())} of {len(joined)} rows repeat "
         "an item, keep one row per item."
     )

@@ -13,7 +13,7 @@ from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.core.storage import sha256_of, write_json
-from sidrec.data.build_dataset import PrepareSettings, build_dataset
+from sidrec.data.build_dataset import CHECKS, PrepareSettings, build_dataset
 from sidrec.data.dataset import Dataset
 from sidrec.data.readers.columns import check_columns
 from sidrec.data.readers.detect import file_source, folder_source
@@ -163,7 +163,7 @@ class _Watch:
 def _origin(source: Source, settings: PrepareSettings, columns: Mapping[str, str]) -> Origin:
     """The content of the files counts, and their names only as far as they tell them apart."""
     named = {f"{number}:{file.name}": _hash(file) for number, file in enumerate(source.files)}
-    chosen = settings.model_dump(mode="json") | {"format": source.format, "columns": dict(columns)}
+    chosen = settings.model_dump(mode="json", exclude=CHECKS) | {"format": source.format, "columns": dict(columns)}
     return Origin("dataset", settings=chosen, made_from=named)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, field_validator
 
-from sidrec.core.settings import Settings
+from sidrec.core.settings import Seed, Settings
 from sidrec.data.dataset import Cases, Dataset, Split
 
 
@@ -20,7 +20,7 @@ class EvaluationSettings(Settings):
     """Leave a user's own history out of the candidates; the paper does not."""
     users: int | None = Field(None, ge=1)
     """Judge on a random sample of this many users; None takes all."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the user sample and of the bootstrap."""
     bootstrap: int = Field(2000, ge=100)
     """Resamples behind each interval."""

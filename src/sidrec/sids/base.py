@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
-from sidrec.core.settings import Settings
+from sidrec.core.settings import Seed, Settings
 from sidrec.sids.input_space import InputSpace
 
 Floats = NDArray[np.float32]
@@ -36,7 +36,7 @@ class TokenizerSettings(Settings):
     """Principal axes of the vectors to keep; None takes the vectors as they are."""
     whiten: bool = True
     """Give every kept axis the same variance, so that rare distinctions count as much as common ones."""
-    seed: int = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _sizes_are_possible(self) -> Self:

@@ -26,7 +26,7 @@ def kmeans(points: NDArray[np.float32], n_centres: int, seed: int, n_rounds: int
         points.shape[1],
         n_centres,
         niter=n_rounds,
-        seed=seed + 1,
+        seed=(seed + 1) % 2**31,
         min_points_per_centroid=1,
         max_points_per_centroid=_POINTS_PER_CENTRE,
     )

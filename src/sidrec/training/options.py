@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sidrec.core.settings import Settings
+from sidrec.core.settings import Seed, Settings
 
 
 class TrainingOptions(Settings):
@@ -40,4 +40,4 @@ class TrainingOptions(Settings):
     checkpoint_seconds: float = Field(default=60.0, ge=0)
     """A checkpoint is written at most this often (and always at the end of training)."""
     trackers: tuple[Literal["tensorboard", "wandb", "mlflow"], ...] = ()
-    seed: int = 0
+    seed: Seed = 0

@@ -45,5 +45,5 @@ def test_bad_mappings() -> None:
         parse_columns("user_id")
     with pytest.raises(SettingsError, match="colour is not one of ours"):
         check_columns({"colour": "x"})
-    with pytest.raises(InputError, match="the column a appears twice"):
+    with pytest.raises(InputError, match="the column 'a' appears twice"):
         refuse_repeats(["a", "b", "a"], "f")

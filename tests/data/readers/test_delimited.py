@@ -52,7 +52,7 @@ def test_row_numbers_go_on_over_batches(tmp_path: Path, monkeypatch: pytest.Monk
         ('a,b,c\n1,"2,3",\n1,2\n', r"a.csv, row 3: has 2 fields, the header has 3"),
         ('a,b,c\nu,a"x,1\nu,b,2\nu,c,3\n', r"a.csv, row 2 or one of the 3 rows from there: has a quotation mark"),
         ("\n1,2\n", r"a.csv, row 1: has no column names"),
-        ("a,a\n1,2\n", r"the column a appears twice"),
+        ("a,a\n1,2\n", r"the column 'a' appears twice"),
     ],
 )
 def test_ragged_rows_and_bad_headers(tmp_path: Path, text: str, message: str) -> None:

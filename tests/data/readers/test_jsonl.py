@@ -71,3 +71,18 @@ def test_fields_of_any_kind_become_columns() -> None:
     assert frame["d"].to_list() == [["Brand: X", "Ages: 3"], None, None]
     assert frame["m"].to_list() == [None, "1", "x"]
     assert frame["b"].to_list() == [None, True, None] and frame["e"].dtype == pl.Null
+
+
+def test_half_a_character_becomes_the_sign_for_a_lost_one(tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").write_text(
+        '{"item_id": "a", "title": "\\ud83d lost", "tags": ["\\uD83D\\uDE00", {"x": "\\ude00"}]}\n', encoding="utf-8"
+    )
+    ((_, objects),) = read_objects(tmp_path / "items.jsonl", "item_id")
+    assert objects == [{"item_id": "a", "title": "\ufffd lost", "tags": ["😀", {"x": "\ufffd"}]}]
+    assert objects_frame(objects)["title"].to_list() == ["\ufffd lost"]
+
+
+def test_lists_in_lists_without_end_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").write_text('{"item_id": "a", "x": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(InputError, match="row 1: not valid JSON"):
+        list(read_objects(tmp_path / "items.jsonl", "item_id"))

@@ -21,7 +21,7 @@ def test_lines_become_rows_that_know_their_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("1\t3 4\n2 5\n", "row 2: needs a user, a TAB"), ("1\t3\n1\t4\n", "row 2: user 1 has a line already")],
+    [("1\t3 4\n2 5\n", "row 2: needs a user, a TAB"), ("1\t3\n1\t4\n", "row 2: user '1' has a line already")],
 )
 def test_bad_lines(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "sequences.tsv"

@@ -6,6 +6,8 @@ import gzip
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 
@@ -63,3 +65,18 @@ def test_unreadable_tables(tmp_path: Path, name: str, data: bytes, message: str)
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match=message):
         list(table_source(tmp_path / name, None, {}).interactions())
+
+
+def test_parquet_text_that_is_none_is_refused(tmp_path: Path) -> None:
+    broken = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe"))
+    pq.write_table(pa.table({"user_id": broken, "item_id": ["a"], "timestamp": [1]}), tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="damaged Parquet file"):
+        list(read_events(tmp_path / "x.parquet", {}))
+
+
+def test_parquet_rows_beyond_the_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"user_id": ["a"] * 100_000, "item_id": ["b"] * 100_000, "timestamp": [1] * 100_000}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    monkeypatch.setenv("SIDREC_MEMORY_LIMIT_GB", "0.001")
+    with pytest.raises(InputError, match=r"with 100,000 rows it asks for 0\.0 GB of memory"):
+        list(read_events(tmp_path / "x.parquet", {}))

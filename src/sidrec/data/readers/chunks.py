@@ -1,21 +1,17 @@
-"""Text files in pieces: plain, gzip or zstandard, cut at line ends, checked for NUL bytes and UTF-8."""
+"""Text files in pieces, cut at line ends, checked for NUL bytes and UTF-8."""
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
-
-import zstandard
 
 from sidrec.core.errors import InputError
+from sidrec.data.readers.unpack import PACKED, blocks
 
 BLOCK = 1 << 22
 _LONGEST = 1 << 26
-_PACKED = (".gz", ".zst")
+"""Bytes of the longest line."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -29,29 +25,49 @@ class Chunk:
 
 def plain_suffix(path: Path) -> str:
     """The suffix that tells the format: `.csv` of `reviews.csv.gz`."""
-    return Path(path.stem).suffix.lower() if path.suffix.lower() in _PACKED else path.suffix.lower()
+    return Path(path.stem).suffix.lower() if path.suffix.lower() in PACKED else path.suffix.lower()
 
 
 def chunks(path: Path, *, quoted: bool = False, block: int = BLOCK) -> Iterator[Chunk]:
     """The lines of a file; with `quoted` no cut falls inside a quoted field."""
-    carry, line = b"", 1
-    for piece in _blocks(path, block):
-        cut = _cut(piece, carry.count(b'"') if quoted else None)
+    carry = _Carry(quoted)
+    line = 1
+    for piece in blocks(path, block):
+        cut = _cut(piece, carry.quotes if quoted else None)
         if not cut:
-            carry += piece
-            if len(carry) > _LONGEST:
+            carry.add(piece)
+            if carry.size > _LONGEST:
                 raise InputError(
                     f"{path}, row {line} or soon after: a quoted field or a line does not end; check its quotes."
                 )
             continue
-        data = b"".join((carry, memoryview(piece)[:cut]))
-        carry = piece[cut:]
+        data = carry.take(memoryview(piece)[:cut])
+        carry.add(piece[cut:])
         yield _checked(data, path, line)
         line += data.count(b"\n")
-    if carry:
-        yield _checked(carry, path, line)
+    if carry.size:
+        yield _checked(carry.take(b""), path, line)
     elif line == 1:
         raise InputError(f"{path}: the file is empty; check the download or the export that made it.")
+
+
+class _Carry:
+    """Pieces of a line whose end has not come yet, joined once it has: a long line is not copied again and again."""
+
+    def __init__(self, quoted: bool) -> None:
+        self._quoted = quoted
+        self._pieces: list[bytes] = []
+        self.size = self.quotes = 0
+
+    def add(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self.size += len(piece)
+        self.quotes += piece.count(b'"') if self._quoted else 0
+
+    def take(self, rest: bytes | memoryview) -> bytes:
+        data = b"".join((*self._pieces, rest))
+        self._pieces, self.size, self.quotes = [], 0, 0
+        return data
 
 
 def first_line(path: Path) -> str:
@@ -83,45 +99,6 @@ def _checked(data: bytes, path: Path, line: int) -> Chunk:
         except UnicodeDecodeError as error:
             row = line + data.count(b"\n", 0, error.start)
             raise InputError(f"{path}, row {row}: not valid UTF-8 text; convert the file to UTF-8.") from None
+    if line == 1 and b"\n" not in data and b"\r" in data.rstrip(b"\r"):
+        raise InputError(f"{path}: its lines end in a lone CR, as on old Macs; save it with line ends of today (LF).")
     return Chunk(data.removeprefix(_BOM) if line == 1 else data, line)
-
-
-def _blocks(path: Path, block: int) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            yield from _unpacked(file, path, block)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the path.") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, a file is needed here.") from None
-    except PermissionError:
-        raise InputError(f"{path}: no permission to read it; change its mode or copy it.") from None
-    except EOFError:
-        raise InputError(f"{path}: the compressed file ends too early; download or copy it again.") from None
-    except (gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
-        raise InputError(f"{path}: cannot be decompressed ({error}); download or copy it again.") from None
-
-
-def _unpacked(file: BinaryIO, path: Path, block: int) -> Iterator[bytes]:
-    suffix = path.suffix.lower()
-    if suffix == ".zst":
-        yield from _zstd_blocks(file, block)
-        return
-    stream = gzip.GzipFile(fileobj=file) if suffix == ".gz" else file
-    while piece := stream.read(block):
-        yield piece
-
-
-def _zstd_blocks(file: BinaryIO, block: int) -> Iterator[bytes]:
-    """Frame after frame; unlike the library's own stream reader this notices a missing end."""
-    decoder = zstandard.ZstdDecompressor().decompressobj()
-    while packed := file.read(max(block // 8, 1)):
-        while packed:
-            if decoder.eof:
-                decoder = zstandard.ZstdDecompressor().decompressobj()
-            piece = decoder.decompress(packed)
-            if piece:
-                yield piece
-            packed = decoder.unused_data if decoder.eof else b""
-    if file.tell() and not decoder.eof:
-        raise EOFError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.plain_text import short
 from sidrec.data.schema import ITEM_ID, RATING, TIMESTAMP, TITLE, USER_ID
 
 MAPPABLE = (USER_ID, ITEM_ID, TIMESTAMP, RATING, TITLE)
@@ -58,12 +59,12 @@ def check_columns(mapping: Mapping[str, str]) -> dict[str, str]:
 def refuse_repeats(names: Sequence[str], file: object) -> None:
     twice = [name for column, name in enumerate(names) if name in names[:column]]
     if twice:
-        raise InputError(f"{file}, row 1: the column {twice[0]} appears twice; rename one of them.")
+        raise InputError(f"{file}, row 1: the column {short(twice[0])} appears twice; rename one of them.")
 
 
 def _missing(file: object, missing: Sequence[str], present: Sequence[str]) -> InputError:
     word = "column" if len(missing) == 1 else "columns"
-    seen = ", ".join(list(present)[:20]) or "none"
+    seen = ", ".join(name[:60] for name in list(present)[:20]) or "none"
     return InputError(
         f"{file}: no {word} {', '.join(missing)}; it has: {seen}. "
         f"Say which columns they are, for example {USER_ID}=reviewerID,{ITEM_ID}=asin.",

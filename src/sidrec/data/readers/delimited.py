@@ -51,7 +51,10 @@ def read_delimited(path: Path, dialect: Dialect, columns: Sequence[str] | None =
 
 def _names(data: bytes, dialect: Dialect, path: Path) -> list[str]:
     line = data.partition(b"\n")[0].decode().rstrip("\r")
-    names = next(csv.reader([line], **_csv_options(dialect)), [])
+    try:
+        names = next(csv.reader([line], **_csv_options(dialect)), [])
+    except csv.Error as error:
+        raise InputError(f"{path}, row 1: is no header ({error}); the first row must name the columns.") from None
     if not any(name.strip() for name in names):
         raise InputError(f"{path}, row 1: has no column names; the first row must be the header.")
     names = [name.strip() for name in names]
@@ -94,11 +97,16 @@ def _find_ragged(chunk: Chunk, width: int, dialect: Dialect, position: FilePosit
     """Raise for the first record with another number of fields than the header."""
     text = io.StringIO(chunk.data.decode(), newline="")
     csv.field_size_limit(1 << 30)
-    for index, record in enumerate(csv.reader(text, **_csv_options(dialect))):
-        if len(record) != width and record:
-            raise InputError(
-                f"{position.at(index)}: has {len(record)} fields, the header has {width}; correct it or quote its text."
-            )
+    index = -1
+    try:
+        for index, record in enumerate(csv.reader(text, **_csv_options(dialect))):
+            if len(record) != width and record:
+                raise InputError(
+                    f"{position.at(index)}: has {len(record)} fields, the header has {width}; "
+                    "correct it or quote its text."
+                )
+    except csv.Error as error:
+        raise InputError(f"{position.at(index + 1)}: cannot be read ({error}); correct it or quote its text.") from None
 
 
 def _csv_options(dialect: Dialect) -> Any:

@@ -114,13 +114,22 @@ def _id_string(value: Any, field: str, position: FilePosition, index: int) -> st
 def _object(line: str, position: FilePosition, index: int) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"{position.at(index)}: not valid JSON; each line must be one whole object.") from None
     if not isinstance(value, dict):
         raise InputError(
             f"{position.at(index)}: is JSON but not an object; each line must be one object with named fields."
         )
-    return value
+    return _whole_characters(value) if "\\ud" in line.lower() else value
+
+
+def _whole_characters(value: Any) -> Any:
+    """JSON can hold half a character (a lone surrogate), text cannot: it becomes the sign for a lost one."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole_characters(name): _whole_characters(part) for name, part in value.items()}
+    return [_whole_characters(part) for part in value] if isinstance(value, list) else value
 
 
 def _find_bad_line(chunk: Chunk, position: FilePosition) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from sidrec.core.errors import InputError
+from sidrec.core.plain_text import short
 from sidrec.data.readers.columns import event_columns, item_columns, refuse_repeats
 from sidrec.data.readers.delimited import BARE_TSV, header, read_delimited
 from sidrec.data.source import Batch, FilePosition, Source
@@ -32,7 +33,7 @@ def typed_header(path: Path) -> dict[str, str]:
     bad = [field for field, (name, _, kind) in zip(fields, pairs, strict=True) if not name or kind not in _TYPES]
     if bad:
         raise InputError(
-            f"{path}, row 1: {bad[0]!r} is not a typed column; RecBole headers read name:type with a type of "
+            f"{path}, row 1: {short(bad[0])} is not a typed column; RecBole headers read name:type with a type of "
             f"{', '.join(_TYPES)}."
         )
     names = [name for name, _, _ in pairs]
@@ -64,4 +65,6 @@ def _numbers(column: pl.Series, position: FilePosition) -> pl.Series:
     except PolarsError:
         bad = column.cast(pl.Float64, strict=False).is_null() & column.is_not_null()
         at = int(bad.arg_max() or 0)
-        raise position.problem(at, column.name, f"{column[at]!r} is not a number, the header says float.") from None
+        raise position.problem(
+            at, column.name, f"{short(column[at])} is not a number, the header says float."
+        ) from None

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sidrec.core.errors import InputError
+from sidrec.core.plain_text import short
 from sidrec.data.readers.chunks import chunks
 from sidrec.data.readers.table import read_items
 from sidrec.data.schema import ITEM_ID, USER_ID
@@ -37,10 +38,10 @@ def read_sequences(path: Path) -> Iterator[Batch]:
                 continue
             user, tab, rest = line.rstrip("\r").partition("\t")
             where = FilePosition(str(path), chunk.first_line).at(index)
-            if not tab or not rest.strip():
+            if not tab or not rest.strip() or "\r" in rest:
                 raise InputError(f"{where}: needs a user, a TAB and space-separated item ids; correct the line.")
             if user in seen:
-                raise InputError(f"{where}: user {user} has a line already; put each user's items on one line.")
+                raise InputError(f"{where}: user {short(user)} has a line already; put each user's items on one line.")
             seen.add(user)
             found = rest.split()
             users.extend([user] * len(found))

@@ -8,7 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from sidrec.core.checked_files import reason
+from sidrec.core.checked_tables import from_arrow
 from sidrec.core.errors import InputError
+from sidrec.core.memory import too_large
 from sidrec.data.readers import delimited, jsonl
 from sidrec.data.readers.chunks import plain_suffix
 from sidrec.data.readers.columns import event_columns, item_columns
@@ -20,6 +23,8 @@ JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 SUFFIXES = (*DIALECTS, *JSON_LINES, *PARQUET)
 _ROWS = 1_000_000
+_ROW_BYTES = 16
+"""What an interaction takes at least: two codes and a time."""
 
 
 def table_source(interactions: Path, items: Path | None, columns: Mapping[str, str]) -> Source:
@@ -95,11 +100,11 @@ def _read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
     with _parquet(path) as file:
         try:
             for piece in file.iter_batches(batch_size=_ROWS, columns=columns):
-                frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([piece])))
+                frame = from_arrow(pa.Table.from_batches([piece]))
                 yield Batch(frame, FilePosition(str(path), row))
                 row += frame.height
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path}: damaged Parquet file ({error}); export or copy it again.") from None
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: damaged Parquet file ({reason(error)}); export or copy it again.") from None
 
 
 def _parquet(path: Path) -> Any:
@@ -108,8 +113,12 @@ def _parquet(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path)
+        file = pq.ParquetFile(path)
+        why = too_large(file.metadata.num_rows * _ROW_BYTES)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; check the path.") from None
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not a readable Parquet file ({error}); export or copy it again.") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({reason(error)}); export or copy it again.") from None
+    if why is not None:
+        raise InputError(f"{path}: with {file.metadata.num_rows:,} rows it {why}.")
+    return file

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from sidrec.core.errors import SettingsError
-from sidrec.core.settings import Settings, read_toml
+from sidrec.core.settings import Seed, Settings, read_toml
 from sidrec.data.build_dataset import PrepareSettings
 from sidrec.models.registry import MODELS
 from sidrec.pipeline.benchmark.budget import Budget, Training
@@ -90,7 +90,7 @@ class Plan(Settings):
 
     title: str
     scale: ScaleName = "small"
-    seeds: tuple[int, ...] = Field((0,), min_length=1)
+    seeds: tuple[Seed, ...] = Field((0,), min_length=1)
     processes: int = Field(1, ge=1)
     ks: tuple[Annotated[int, Field(ge=1)], ...] = Field((1, 5, 10), min_length=1)
     exclude_seen: bool = False
