@@ -48,3 +48,27 @@ def test_dates_and_numbers_do_not_mix() -> None:
 def test_nothing_to_read() -> None:
     with pytest.raises(InputError, match=r"f\.csv: has no interactions"):
         collect(iter([]), "f.csv")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=12), st.permutations("abcdefg"))
+def test_codes_in_order_do_not_depend_on_who_was_coded_first(names: list[str], luck: list[str]) -> None:
+    codes = IdCodes()
+    codes.encode(pl.Series(luck, dtype=pl.String))  # as if pieces had raced
+    found, ids = codes.in_order(codes.encode(pl.Series(names, dtype=pl.String)))
+    order = list(dict.fromkeys(names))
+    assert ids.to_list()[: len(order)] == order and sorted(ids.to_list()) == list("abcdefg")
+    assert found.tolist() == [order.index(name) for name in names]
+
+
+def test_many_pieces_coded_side_by_side_always_give_the_same_codes() -> None:
+    names = [f"u{(number * 7919) % 20_011}" for number in range(40_000)]
+    pieces = [
+        pl.DataFrame({"user_id": names[at : at + 500], "item_id": names[at : at + 500]}) for at in range(0, 40_000, 500)
+    ]
+    order = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    for _ in range(5):
+        frame = pl.concat(pieces, rechunk=False)
+        assert frame.n_chunks() == 80
+        rows = collect(iter([Batch(frame, FilePosition("f.csv", 2))]), "f.csv")
+        assert rows.users.tolist() == [order[name] for name in names] and rows.user_ids.to_list() == list(order)

@@ -53,7 +53,11 @@ class Interactions:
 
 
 class IdCodes:
-    """Strings to codes 0, 1, ... in a dictionary of its own; each distinct string is stored once."""
+    """Strings to codes 0, 1, ... in a dictionary of its own; each distinct string is stored once.
+
+    Pieces of a column are coded side by side, so which of two new strings gets the lower code is a matter of luck:
+    `in_order` settles it when all are there.
+    """
 
     def __init__(self) -> None:
         self._categories = pl.Categories.random()
@@ -71,6 +75,18 @@ class IdCodes:
     def ids(self) -> pl.Series:
         """Every id seen, at the index of its code."""
         return self._categories.to_series().cast(pl.String)
+
+    def in_order(self, codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], pl.Series]:
+        """All codes and ids, renumbered as they first appear: the same input gives the same codes."""
+        ids = self.ids()
+        first = np.full(len(ids), len(codes), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last write is the first row
+        order = np.argsort(first, kind="stable")
+        if (order[:-1] < order[1:]).all():
+            return codes, ids
+        new = np.empty(len(ids), dtype=np.int32)
+        new[order] = np.arange(len(ids), dtype=np.int32)
+        return new[codes], ids.gather(order)
 
 
 def _int32(codes: pl.Series) -> NDArray[np.int32]:
@@ -123,13 +139,15 @@ def collect(batches: Iterator[Batch], source: str, *, mixed_times: bool = False)
             rated.append(ratings(frame[RATING], position))
     if rows == 0:
         raise InputError(f"{source}: has no interactions; give a file with at least one row below the header.")
+    ordered_users, user_ids = user_codes.in_order(np.concatenate(users))
+    ordered_items, item_ids = item_codes.in_order(np.concatenate(items))
     found = Interactions(
-        np.concatenate(users),
-        np.concatenate(items),
+        ordered_users,
+        ordered_items,
         times.values() if times.parts else None,
         np.concatenate(rated) if rated else None,
-        user_codes.ids(),
-        item_codes.ids(),
+        user_ids,
+        item_ids,
         tuple(positions),
     )
     if not mixed_times and times.clock in ("whole", "fraction"):
