@@ -10,7 +10,6 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sidrec.data.histories import Histories
+from sidrec.decoding.beam import pick
 from sidrec.decoding.constraint import Constraint
-from sidrec.decoding.diffusion import search
+from sidrec.decoding.diffusion import Predict, search
 from sidrec.decoding.item_index.index import ItemIndex
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.search_space import ItemSearchSpace
@@ -54,11 +54,11 @@ def skewed_codes(n_items: int, seed: int = 0) -> NDArray[np.int32]:
     return np.stack(columns, axis=1).astype(np.int32)
 
 
-def random_predictions(seed: int = 0) -> Callable[[Tensor], Tensor]:
+def random_predictions(seed: int = 0) -> Predict:
     generator = torch.Generator().manual_seed(seed)
     logits = torch.randn(N_CODES, 1, BEAM_SIZE, N_CODES, CODEBOOK_SIZE, generator=generator)
     tables = (logits * 2).log_softmax(-1)
-    return lambda codes: tables[int((codes[0, 0] >= 0).sum()), :, : codes.shape[1]]
+    return lambda codes, slots: pick(tables[int((codes[0, 0] >= 0).sum()), :, : codes.shape[1]], slots)
 
 
 def search_times(constraint: Constraint | None, repeats: int = 31) -> tuple[float, float]:

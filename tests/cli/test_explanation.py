@@ -24,7 +24,7 @@ def generation() -> Generation:
         Histories.from_lists([[]])
     )
     result = search(
-        lambda codes: torch.tensor([2 / 3, 1 / 3]).log().expand(*codes.shape, 2),
+        lambda codes, slots: torch.tensor([2 / 3, 1 / 3]).log().expand(*slots.shape, 2),
         1,
         SearchPlan(n_codes=3, n_steps=3, beam_size=8, k=2),
         constraint,

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.masked_search import as_predict, enumerate_all, hashed_table, slow_search
+from reference.masked_search import as_predict, enumerate_all, hashed_table, of_asked_slots, slow_search
 from sidrec.decoding.beam import Beams
 from sidrec.decoding.diffusion import SearchResult, Stepper, search
 from sidrec.decoding.item_index.index import ItemIndex
@@ -130,6 +130,7 @@ def test_the_surest_slot_is_filled_first_and_its_logits_travel_with_the_beam():
     after_0 = torch.tensor([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]).log()  # slot 2 holds code 0: slot 1 next (0.8)
     after_1 = torch.tensor([[0.99, 0.01], [0.5, 0.5], [0.5, 0.5]]).log()  # slot 2 holds code 1: slot 0 next
 
+    @of_asked_slots
     def predict(codes: torch.Tensor) -> torch.Tensor:
         table = {(-1, -1, -1): first, (-1, -1, 0): after_0, (-1, -1, 1): after_1}
         return torch.stack([torch.stack([table[tuple(beam)] for beam in beams]) for beams in codes.tolist()])
@@ -140,16 +141,28 @@ def test_the_surest_slot_is_filled_first_and_its_logits_travel_with_the_beam():
     assert torch.allclose(result.scores[0], expected)
 
 
-def test_step_one_is_asked_once_per_user():
-    asked: list[tuple[int, ...]] = []
+def asked_by(**plan: object) -> tuple[list[tuple[int, ...]], list[list[int]]]:
+    """The shapes of the asked slots, step by step, and which slots they are."""
+    shapes, slots_of_steps = [], []
     table = as_predict(hashed_table(3, 3, seed=0), [0, 1])
 
-    def predict(codes: torch.Tensor) -> torch.Tensor:
-        asked.append(tuple(codes.shape))
-        return table(codes)
+    def predict(codes: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
+        shapes.append(tuple(slots.shape))
+        slots_of_steps.append(slots.unique().tolist())
+        return table(codes, slots)
 
-    search(predict, 2, SearchPlan(n_codes=3, n_steps=3, beam_size=5, k=5))
-    assert asked == [(2, 1, 3), (2, 3, 3), (2, 5, 3)]
+    search(predict, 2, SearchPlan(n_codes=3, beam_size=5, k=5, **plan))
+    return shapes, slots_of_steps
+
+
+def test_step_one_is_asked_once_per_user_and_filled_slots_never():
+    assert asked_by(n_steps=3)[0] == [(2, 1, 3), (2, 3, 2), (2, 5, 1)]
+
+
+def test_a_fixed_order_asks_for_the_next_slots_only():
+    assert asked_by(n_steps=3, order="left-to-right")[1] == [[0], [1], [2]]
+    assert asked_by(n_steps=3, order="right-to-left")[1] == [[2], [1], [0]]
+    assert asked_by(n_steps=2, order="left-to-right") == ([(2, 1, 1), (2, 3, 2)], [[0], [1, 2]])
 
 
 @settings(max_examples=40, deadline=None)
@@ -177,6 +190,7 @@ def test_a_second_parent_with_a_surer_child_is_asked():
         1: [[1, 0, 0], [0.01, 0.01, 0.98]],
     }
 
+    @of_asked_slots
     def predict(codes: torch.Tensor) -> torch.Tensor:
         return torch.tensor([[after[beam[0]] for beam in beams] for beams in codes.tolist()]).log()
 
@@ -187,9 +201,9 @@ def test_a_second_parent_with_a_surer_child_is_asked():
 def test_lazy_expansion_asks_less_where_the_model_is_sure():
     asked: list[int] = []
 
-    def predict(codes: torch.Tensor) -> torch.Tensor:
+    def predict(codes: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
         asked.append(codes.shape[1])
-        logits = torch.arange(10.0, 0.0, -1.0).expand(*codes.shape, 10) * 0.5
+        logits = torch.arange(10.0, 0.0, -1.0).expand(*slots.shape, 10) * 0.5
         return logits.log_softmax(-1)
 
     eager = search(predict, 1, SearchPlan(n_codes=3, n_steps=3, beam_size=10, k=5))

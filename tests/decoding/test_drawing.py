@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from reference.masked_search import of_asked_slots
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.drawing import Drawing, Slot, StepStory, draw, percent, tell
@@ -14,6 +15,7 @@ TITLES = ["red lamp", "blue lamp", "green chair", "yellow chair"]
 SPACE = ItemSearchSpace(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32), (2, 2))
 
 
+@of_asked_slots
 def predict(codes: torch.Tensor) -> torch.Tensor:
     """Slot 1 is surer at first; then slot 2 says 3 : 1 for code 1."""
     first = torch.tensor([[0.8, 0.2], [0.5, 0.5]]).log()

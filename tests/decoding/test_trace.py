@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from reference.masked_search import of_asked_slots
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.plan import SearchPlan
@@ -11,6 +12,7 @@ from sidrec.decoding.search_space import ItemSearchSpace
 SPACE = ItemSearchSpace(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32), (2, 2))
 
 
+@of_asked_slots
 def predict(codes: torch.Tensor) -> torch.Tensor:
     """Slot 1 is surer at first; then slot 2 says 3 : 1 for code 1."""
     first = torch.tensor([[0.8, 0.2], [0.5, 0.5]]).log()

@@ -25,7 +25,7 @@ class Table:
         self.asked.append(ask)
         generator = torch.Generator().manual_seed(ask.items.shape[1])
         table = torch.rand(2, 3, generator=generator).log_softmax(-1)
-        return lambda codes: table.expand(*codes.shape[:2], 2, 3)
+        return lambda codes, slots: table[slots]
 
 
 def searcher(table: Table | None = None, users_at_once: int = 64, **search: object) -> IdSearch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from reference.masked_search import of_asked_slots
 from sidrec.decoding.diffusion import Predict
 from sidrec.models.llada_rec.network import MaskPredictor
 
@@ -12,6 +13,7 @@ from sidrec.models.llada_rec.network import MaskPredictor
 def literal_predict(network: MaskPredictor, items: Tensor) -> Predict:
     """`items` (users, length) are the histories; they go along, whole, with every beam."""
 
+    @of_asked_slots
     def predict(codes: Tensor) -> Tensor:
         users, beams, n_codes = codes.shape
         past = network.item_tokens.codes_of(items).repeat_interleave(beams, 0)

@@ -10,6 +10,8 @@ from math import inf
 import numpy as np
 import torch
 
+from sidrec.decoding.diffusion import Predict
+
 Codes = tuple[int, ...]
 Table = Callable[[int, Codes], np.ndarray]
 """(user, codes with -1 where masked) -> log-probabilities (M, K)."""
@@ -34,10 +36,22 @@ def hashed_table(n_codes: int, codebook_size: int, seed: int, grain: int = 64, s
     return table
 
 
-def as_predict(table: Table, users: Iterable[int]) -> Callable[[torch.Tensor], torch.Tensor]:
+def of_asked_slots(every: Callable[[torch.Tensor], torch.Tensor]) -> Predict:
+    """A function that predicts all slots, in the form the search takes."""
+
+    def predict(codes: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
+        assert (codes.gather(-1, slots) == MASK).all(), "only masked slots are asked"
+        log_probs = every(codes)
+        return log_probs.gather(2, slots.unsqueeze(-1).expand(*slots.shape, log_probs.shape[-1]))
+
+    return predict
+
+
+def as_predict(table: Table, users: Iterable[int]) -> Predict:
     """The table in the form the search takes."""
     numbers = list(users)
 
+    @of_asked_slots
     def predict(codes: torch.Tensor) -> torch.Tensor:
         rows = [
             [table(user, tuple(beam)) for beam in beams] for user, beams in zip(numbers, codes.tolist(), strict=True)

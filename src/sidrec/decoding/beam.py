@@ -36,15 +36,15 @@ class Beams:
         """The beams (users, n) named by their numbers, with everything that belongs to them."""
         first = torch.arange(len(parents)).unsqueeze(1) * len(self)
         rows = (parents + first).view(-1)
-        taken = (part.flatten(0, 1).index_select(0, rows) for part in self._parts())
+        taken = (part.flatten(0, 1).index_select(0, rows) for part in self.parts())
         return Beams(*(part.view(*parents.shape, *part.shape[1:]) for part in taken))
 
     def cut(self, start: int, end: int) -> Beams:
-        return Beams(*(part[:, start:end] for part in self._parts()))
+        return Beams(*(part[:, start:end] for part in self.parts()))
 
     def beside(self, other: Beams) -> Beams:
         """Both, this one's beams first."""
-        return Beams(*(torch.cat(pair, dim=1) for pair in zip(self._parts(), other._parts(), strict=True)))
+        return Beams(*(torch.cat(pair, dim=1) for pair in zip(self.parts(), other.parts(), strict=True)))
 
     def extend(self, parents: Tensor, codes: Tensor, scores: Tensor) -> Beams:
         """Children (users, n): each takes a code in its parent's next pending slot, which is pending no more."""
@@ -53,7 +53,7 @@ class Beams:
         children = left.take(parents)
         return replace(children, codes=children.codes.scatter(2, slots, codes.unsqueeze(-1)), scores=scores)
 
-    def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         return self.codes, self.scores, self.pending, self.log_probs
 
 

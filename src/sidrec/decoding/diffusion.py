@@ -21,8 +21,9 @@ from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.top_k import NEVER, first_best
 from sidrec.decoding.trace import Trace, TraceStep
 
-Predict = Callable[[Tensor], Tensor]
-"""Codes (users, beams, M), -1 where masked -> log-probabilities (users, beams, M, K), -inf beyond a slot's codebook."""
+Predict = Callable[[Tensor, Tensor], Tensor]
+"""Codes (users, beams, M), -1 where masked, and the asked slots (users, beams, s), different masked ones of each beam.
+Gives the log-probabilities of those slots (users, beams, s, K), -inf beyond a slot's codebook."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Stepper:
     def predict_and_choose(self, beams: Beams, count: int) -> tuple[Beams, Tensor, Tensor]:
         """Beams with `count` pending slots; the slots that were asked (users, beams, n), and how sure each was."""
         slots = candidates(self.plan.order, masked_slots(beams.codes), count)
-        log_probs = self._only_valid(pick(self.predict(beams.codes), slots), beams.codes, slots)
+        log_probs = self._only_valid(self.predict(beams.codes, slots), beams.codes, slots)
         confidence = log_probs.amax(-1)
         columns = choose(self.plan.order, confidence, count)
         ready = replace(beams, pending=pick(slots, columns), log_probs=pick(log_probs, columns))

@@ -5,12 +5,15 @@ Neither leaves the catalogue. They take the slots they score as independent, so 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from sidrec.decoding.beam import Beams
 from sidrec.decoding.diffusion import Predict, SearchResult, first_step
 from sidrec.decoding.item_index.index import ItemIndex, spread
+from sidrec.decoding.order import masked_slots
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.top_k import NEVER, first_best
 from sidrec.decoding.user_constraint import UserConstraint
@@ -24,7 +27,7 @@ def score_all(
     """One prediction (T = 1), then the exact k best of the whole index; ties go to the lexicographically lower ID."""
     index = constraint.index
     start = Beams.start(n_users, len(index.sizes))
-    log_probs = predict(start.codes)[:, 0]  # (users, M, K)
+    log_probs = predict(start.codes, masked_slots(start.codes))[:, 0]  # (users, M, K)
     wanted = k + _n_excluded(constraint)
     at_once = max(max_cells // max(n_users, 1), wanted)
     best, numbers = log_probs.new_empty(n_users, 0), torch.empty(n_users, 0, dtype=torch.long)
@@ -63,25 +66,25 @@ def score_fitting(predict: Predict, n_users: int, plan: SearchPlan, constraint: 
     With `n_steps` = M the first step fills one slot. Ties: the better-ranked beam first, then its IDs in sorted order.
     """
     beams = first_step(predict, n_users, plan, constraint)
-    log_probs = predict(beams.codes)
+    slots = masked_slots(beams.codes)
+    asked = replace(beams, pending=slots, log_probs=predict(beams.codes, slots))
     results = [
-        _best_that_fit(beams, log_probs, user, plan.k + _n_excluded(constraint), constraint.index)
-        for user in range(n_users)
+        _best_that_fit(asked, user, plan.k + _n_excluded(constraint), constraint.index) for user in range(n_users)
     ]
     codes = torch.nn.utils.rnn.pad_sequence([codes for codes, _ in results], batch_first=True, padding_value=-1)
     scores = torch.nn.utils.rnn.pad_sequence([scores for _, scores in results], batch_first=True, padding_value=NEVER)
     return _without_excluded(codes, scores, constraint, plan.k)
 
 
-def _best_that_fit(beams: Beams, log_probs: Tensor, user: int, k: int, index: ItemIndex) -> tuple[Tensor, Tensor]:
-    """One user's best IDs (n, M) and scores (n,), n <= k."""
+def _best_that_fit(beams: Beams, user: int, k: int, index: ItemIndex) -> tuple[Tensor, Tensor]:
+    """One user's best IDs (n, M) and scores (n,), n <= k; every open slot of a beam is pending."""
     live = beams.scores[user] > NEVER
-    codes, scores, n_codes = beams.codes[user][live], beams.scores[user][live], beams.codes.shape[-1]
-    predicted = log_probs[user][live].masked_fill((codes >= 0).unsqueeze(-1), 0.0)  # filled slots are in the score
+    codes, scores, slots, predicted = (part[user][live] for part in beams.parts())
+    n_codes, columns = codes.shape[-1], torch.arange(slots.shape[-1])
     best, best_scores = codes.new_empty(0, n_codes), scores.new_empty(0)
     for rows, positions in spread(*index.ranges(codes), MAX_CELLS):
         ids = index.sorted.code_at(positions.unsqueeze(1), torch.arange(n_codes))  # (entries, M)
-        sums = scores[rows] + predicted[rows.unsqueeze(1), torch.arange(n_codes), ids].sum(-1)
+        sums = scores[rows] + predicted[rows.unsqueeze(1), columns, ids.gather(1, slots[rows])].sum(-1)
         best, best_scores = torch.cat([best, ids]), torch.cat([best_scores, sums])
         kept, numbers = first_best(best_scores.unsqueeze(0), min(k, len(best)))
         best, best_scores = best[numbers[0]], kept[0]

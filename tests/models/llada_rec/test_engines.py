@@ -40,12 +40,13 @@ def test_graphs_take_the_network_s_place() -> None:
         return KeysValues(keys, values)
 
     items = torch.tensor([[3, 5]])
-    codes = torch.tensor([[[-1, -1, -1], [2, -1, 1]]])
+    codes, slots = torch.tensor([[[4, -1, -1], [-1, 2, -1]]]), torch.tensor([[[2, 1], [0, 2]]])
+    start, every = torch.full((1, 1, 3), -1), torch.arange(3).view(1, 1, 3)
     exported = ExportedNetwork(shared, {HISTORY: history, STEP: step})
-    assert torch.allclose(make_predict(exported, items)(codes), make_predict(shared, items)(codes))
-    assert torch.allclose(make_predict(exported, items)(codes[:, :1]), make_predict(shared, items)(codes[:, :1]))
+    for asked in ((codes, slots), (start, every)):
+        assert torch.allclose(make_predict(exported, items)(*asked), make_predict(shared, items)(*asked))
     exported = ExportedNetwork(whole, {WHOLE: lambda items, codes, _: [whole.target_log_probs(items, codes)]})
-    assert torch.allclose(make_predict(exported, items)(codes), make_predict(whole, items)(codes))
+    assert torch.allclose(make_predict(exported, items)(codes, slots), make_predict(whole, items)(codes, slots))
     with pytest.raises(SettingsError, match="frozen_history needs the torch engine"):
         make_predict(exported, items, frozen_history=True)
 

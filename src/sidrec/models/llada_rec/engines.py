@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from sidrec.core.errors import SettingsError
+from sidrec.decoding.beam import pick
 from sidrec.models.llada_rec.network import MaskPredictor
 
 EngineName = Literal["torch", "onnx", "openvino"]
@@ -26,7 +27,7 @@ def check_engine(name: str) -> None:
 
 
 class ExportedNetwork:
-    """Exported graphs that stand in for the network: the search sees no difference."""
+    """Exported graphs that stand in for the network: the search sees no difference. They compute every slot."""
 
     def __init__(self, network: MaskPredictor, graphs: Mapping[str, Graph]) -> None:
         self.history_is_fixed = network.history_is_fixed
@@ -46,11 +47,17 @@ class ExportedNetwork:
         first, keys, values = self._graphs[HISTORY](history, *self._tables)
         return (keys, values), first
 
-    def cached_log_probs(self, codes: Tensor, history: tuple[Tensor, Tensor], n_history: int) -> Tensor:  # noqa: ARG002
-        return self._graphs[STEP](codes, *history)[0]
+    def cached_log_probs(
+        self,
+        codes: Tensor,
+        history: tuple[Tensor, Tensor],
+        n_history: int,  # noqa: ARG002
+        slots: Tensor,
+    ) -> Tensor:
+        return pick(self._graphs[STEP](codes, *history)[0], slots)
 
-    def target_log_probs(self, history: Tensor, codes: Tensor) -> Tensor:
-        return self._graphs[WHOLE](history, codes, *self._tables)[0]
+    def target_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor) -> Tensor:
+        return pick(self._graphs[WHOLE](history, codes, *self._tables)[0], slots)
 
 
 def open_graph(engine: str, file: Path) -> Graph:

@@ -133,9 +133,9 @@ class MaskPredictor(nn.Module):
         hidden: Tensor = x.view(*codes.shape, -1)
         return hidden
 
-    def target_log_probs(self, history: Tensor, codes: Tensor) -> Tensor:
-        """`log_probs` of targets alone: (rows, n_codes, codebook_size)."""
-        return self.log_probs(self.target_hidden(history.to(self.device), codes.to(self.device))).cpu()
+    def target_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor | None = None) -> Tensor:
+        """`log_probs` of targets alone: (rows, s, codebook_size)."""
+        return self.log_probs(self.target_hidden(history.to(self.device), codes.to(self.device)), slots).cpu()
 
     @property
     def _target_rows(self) -> slice:
@@ -143,24 +143,39 @@ class MaskPredictor(nn.Module):
 
     # ---- outputs --------------------------------------------------------------------------------------------------
 
-    def log_probs(self, hidden: Tensor) -> Tensor:
-        """(.., n_codes, d_model) -> (.., n_codes, codebook_size); -inf beyond a slot's own codes."""
-        shape = hidden.shape[:-2]
-        rows = hidden.reshape(-1, self.n_codes, hidden.shape[-1]).transpose(0, 1)  # (slots, rows, d_model)
+    def log_probs(self, hidden: Tensor, slots: Tensor | None = None) -> Tensor:
+        """(.., n_codes, d_model) -> (.., n_codes, codebook_size); -inf beyond a slot's own codes.
+
+        Given `slots` (.., s), only theirs: (.., s, codebook_size), the same numbers.
+        """
+        if slots is None:
+            slots = torch.arange(self.n_codes, device=hidden.device).expand(*hidden.shape[:-1])
+        by_row = hidden.reshape(-1, self.n_codes, hidden.shape[-1])
+        n_rows, asked = by_row.shape[0], slots.reshape(-1, slots.shape[-1])
+        row = torch.arange(n_rows, device=hidden.device).unsqueeze(1)
         if self.shared_head:
-            every = self._shared_log_probs(rows.reshape(-1, rows.shape[-1])).view(*rows.shape[:2], self.n_codes, -1)
-            slot = torch.arange(self.n_codes, device=hidden.device)
-            found = every[slot, :, slot]
+            rows = by_row.flatten(0, 1).index_select(0, (row * self.n_codes + asked).flatten())
+            every = self._shared_log_probs(rows).view(-1, self.codebook_size)
+            own = torch.arange(rows.shape[0], device=hidden.device) * self.n_codes + asked.flatten()
+            found = every.index_select(0, own)
         else:
-            logits = torch.bmm(rows, self.head.mT) / self.temperature
-            found = F.log_softmax(logits.masked_fill(self.beyond[:, None], -torch.inf), -1)
-        return found.transpose(0, 1).reshape(*shape, self.n_codes, self.codebook_size)
+            logits = torch.bmm(by_row.transpose(0, 1), self.head.mT).view(-1, self.codebook_size)  # (slots * rows, K)
+            logits = logits.index_select(0, (asked * n_rows + row).flatten())
+            found = F.log_softmax(self._own_codes(logits, asked.flatten()), -1)
+        return found.view(*slots.shape, self.codebook_size)
 
     def _shared_log_probs(self, rows: Tensor) -> Tensor:
         """One softmax over the codes of all slots; [PAD], [MASK] and [BOS] have no output, so they never win."""
-        logits = rows @ self.head.flatten(0, 1).mT / self.temperature
-        logits = logits.masked_fill(self.beyond.flatten(), -torch.inf)
+        logits = self._own_codes(rows @ self.head.flatten(0, 1).mT)
         return F.log_softmax(logits, -1).view(-1, self.n_codes, self.codebook_size)
+
+    def _own_codes(self, logits: Tensor, slots: Tensor | None = None) -> Tensor:
+        """Logits (rows, K) of these slots, or (rows, slots * K), at the temperature; -inf beyond a slot's codes."""
+        if self.temperature != 1:
+            logits = logits / self.temperature
+        if len(set(self.codebook_sizes)) == 1:
+            return logits
+        return logits.masked_fill(self.beyond.flatten() if slots is None else self.beyond[slots], -torch.inf)
 
     def token_losses(self, hidden: Tensor, codes: Tensor, masked: Tensor) -> Tensor:
         """-log P of the right code at masked tokens only, flat, in the order of `masked_order`.
@@ -200,14 +215,16 @@ class MaskPredictor(nn.Module):
         hidden, kept = self.transformer.encode(x, mask, n_kept, rows=self._target_rows)
         return kept, self.log_probs(hidden).cpu()
 
-    def cached_log_probs(self, codes: Tensor, history: list[KeysValues], n_history: int) -> Tensor:
-        """Log-probabilities for beams (users, beams, n_codes) that share their user's kept history."""
+    def cached_log_probs(
+        self, codes: Tensor, history: list[KeysValues], n_history: int, slots: Tensor | None = None
+    ) -> Tensor:
+        """`log_probs` for beams (users, beams, n_codes) that share their user's kept history."""
         codes = codes.to(self.device)
-        slots = torch.arange(self.n_codes, device=codes.device)
-        positions = self.positions(torch.zeros_like(slots), slots, n_history)
+        every = torch.arange(self.n_codes, device=codes.device)
+        positions = self.positions(torch.zeros_like(every), every, n_history)
         x = self.tokens(self.item_tokens.tokens_of(codes)) + positions
         own = target_mask(self.n_codes).to(codes.device) if self.attention in _CAUSAL_INSIDE else None
-        return self.log_probs(self.transformer.with_history(x, history, own_mask=own)).cpu()
+        return self.log_probs(self.transformer.with_history(x, history, own_mask=own), slots).cpu()
 
 
 _CAUSAL_INSIDE = ("causal", "intra-item-causal")

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from sidrec.decoding.beam import pick
 from sidrec.decoding.diffusion import Predict
 
 ROW_TOKENS = 8192
@@ -21,9 +22,9 @@ class CodePredictor(Protocol):
 
     def cache_history(self, history: Tensor) -> tuple[Any, Tensor]: ...
 
-    def cached_log_probs(self, codes: Tensor, history: Any, n_history: int) -> Tensor: ...
+    def cached_log_probs(self, codes: Tensor, history: Any, n_history: int, slots: Tensor) -> Tensor: ...
 
-    def target_log_probs(self, history: Tensor, codes: Tensor) -> Tensor: ...
+    def target_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor) -> Tensor: ...
 
 
 def make_predict(network: CodePredictor, items: Tensor, *, frozen_history: bool = False) -> Predict:
@@ -41,21 +42,21 @@ def make_predict(network: CodePredictor, items: Tensor, *, frozen_history: bool 
 def _shared_history(network: CodePredictor, items: Tensor) -> Predict:
     history, first = network.cache_history(items)
 
-    def predict(codes: Tensor) -> Tensor:
-        if codes.shape[1] == 1 and bool((codes < 0).all()):
-            return first.unsqueeze(1)
-        return network.cached_log_probs(codes, history, items.shape[1])
+    def predict(codes: Tensor, slots: Tensor) -> Tensor:
+        if codes.shape[1] == 1 and (slots.shape[-1] == codes.shape[-1] or bool((codes < 0).all())):
+            return pick(first.unsqueeze(1), slots)
+        return network.cached_log_probs(codes, history, items.shape[1], slots)
 
     return predict
 
 
 def _repeated_history(network: CodePredictor, items: Tensor) -> Predict:
-    def predict(codes: Tensor) -> Tensor:
-        users, beams, n_codes = codes.shape
-        past, targets = items[:, None].expand(-1, beams, -1).flatten(0, 1), codes.flatten(0, 1)  # (users * beams, ..)
-        at_once = max(1, ROW_TOKENS // ((items.shape[1] + 1) * n_codes))
+    def predict(codes: Tensor, slots: Tensor) -> Tensor:
+        past = items[:, None].expand(-1, codes.shape[1], -1).flatten(0, 1)  # (users * beams, items)
+        targets, asked = codes.flatten(0, 1), slots.flatten(0, 1)
+        at_once = max(1, ROW_TOKENS // ((items.shape[1] + 1) * codes.shape[-1]))
         parts = [slice(start, start + at_once) for start in range(0, len(targets), at_once)]
-        found = [network.target_log_probs(past[part], targets[part]) for part in parts]
-        return torch.cat(found).view(users, beams, n_codes, -1)
+        found = [network.target_log_probs(past[part], targets[part], asked[part]) for part in parts]
+        return torch.cat(found).view(*slots.shape, -1)
 
     return predict
