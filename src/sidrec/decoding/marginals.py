@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from sidrec.decoding.beam import pick
 from sidrec.decoding.diffusion import Predict
 
 _CELLS = 20_000_000
@@ -18,11 +19,11 @@ def code_marginals(log_probs: Tensor, codes: Tensor, codebook_size: int) -> Pred
     """
     weights = (log_probs.double() - log_probs.max()).exp()  # (n_items,)
 
-    def predict(beams: Tensor) -> Tensor:
+    def predict(beams: Tensor, slots: Tensor) -> Tensor:
         flat = beams.reshape(-1, beams.shape[-1])
         step = max(1, _CELLS // max(1, len(weights)))
         found = [_of_beams(flat[at : at + step], weights, codes, codebook_size) for at in range(0, len(flat), step)]
-        return torch.cat(found).view(*beams.shape, codebook_size)
+        return pick(torch.cat(found).view(*beams.shape, codebook_size), slots)
 
     return predict
 
