@@ -18,6 +18,8 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -32,12 +34,19 @@ ONE_THREAD = {
 os.environ.update(ONE_THREAD)
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from disturb import kills, loads, process, races, shop  # noqa: E402
+from disturb import answers, artefacts, bad_writers, inputs, kills, limits, loads, process, races, shop, stops  # noqa: E402
 from disturb.findings import FAULTS, Finding, summed, table, totals  # noqa: E402
 from disturb.ground import Ground, Undisturbed, draw_for  # noqa: E402
 from disturb.workers import Job, in_parallel  # noqa: E402
 
-LONG = {"kills": 500, "races": 200, "loads": 5000, "artefacts": 1000, "inputs": 200}
+LONG = {
+    **{"kills": 500, "races": 200, "loads": 5000, "artefacts": 1000, "inputs": 200},
+    **{"stops": 100, "limits": 100, "answers": 4000},
+}
+
+
+MARK = "<!-- written by tools/campaign.py -->"
+TRIALS = {kills.KIND: kills.kill, races.KIND: races.race, stops.KIND: stops.stop, limits.KIND: limits.limit}
 
 
 def main() -> None:
@@ -48,38 +57,56 @@ def main() -> None:
         process.warm()
         _tell(f"warm after {time.monotonic() - began:.0f} s; everything happens in {place}")
         ground = Ground(place)
-        shop.build(ground.inputs)
+        (ground.inputs / "tmp").mkdir(parents=True)
+        if not asked.bad_writers:
+            shop.build(ground.inputs)
         found = _campaign(ground, asked, began + 60 * asked.minutes)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    lines = summed(found)
+    lines = sorted(summed(found), key=lambda line: list(LONG).index(line.kind))
     counts = totals(found, LONG)
     print(table(lines))
     if asked.page:
-        _write_page(asked.page, lines, counts, time.monotonic() - began)
+        _write_page(asked.page, lines, asked, time.monotonic() - began)
     print(json.dumps({**counts, "seed": asked.seed, "seconds": round(time.monotonic() - began)}))
     sys.exit(any(counts[name] for name in FAULTS))
 
 
 def _campaign(ground: Ground, asked: argparse.Namespace, deadline: float) -> list[Finding]:
-    verbs = [verb for verb in shop.VERBS if asked.verb is None or verb.name in asked.verb]
+    known = bad_writers.BAD if asked.bad_writers else shop.VERBS
+    verbs = [verb for verb in known if asked.verb is None or verb.name in asked.verb]
     normal = _observed(ground, verbs, asked)
     _tell("undisturbed: " + ", ".join(f"{name} {one.seconds:.1f} s" for name, one in normal.items()))
-    jobs: list[Job] = []
-    turns = [verb for turn in range(4) for verb in verbs if turn < verb.weight]
-    for kind, trial in ((kills.KIND, kills.kill), (races.KIND, races.race)):
-        for number in range(getattr(asked, kind)):
-            verb, name = turns[number % len(turns)], f"{kind}-{number}"
-            jobs.append(partial(trial, ground, verb, normal[verb.name], draw_for(asked.seed, name), name))
-    for number in range(-(-asked.loads // loads.PER_TRIAL)):
-        kind, name = list(loads.SWAPPED)[number % len(loads.SWAPPED)], f"loads-{number}"
-        jobs.append(partial(loads.load, ground, kind, draw_for(asked.seed, name), name))
+    jobs = [*_of_verbs(ground, verbs, normal, asked), *_of_readers(ground, asked)]
     draw_for(asked.seed, "order").shuffle(jobs)
     return [Finding(**found) for found in in_parallel(jobs, ground.place, asked.workers, deadline)]
 
 
+def _of_verbs(
+    ground: Ground, verbs: list[shop.Verb], normal: dict[str, Undisturbed], asked: argparse.Namespace
+) -> Iterator[Job]:
+    """Verbs take turns; what takes long has fewer of them."""
+    turns = [verb for turn in range(4) for verb in verbs if turn < verb.weight]
+    for kind, trial in TRIALS.items():
+        for number in range(getattr(asked, kind)):
+            verb, name = turns[number % len(turns)], f"{kind}-{number}"
+            yield partial(trial, ground, verb, normal[verb.name], draw_for(asked.seed, name), name)
+
+
+def _of_readers(ground: Ground, asked: argparse.Namespace) -> Iterator[Job]:
+    for number in range(-(-asked.loads // loads.PER_TRIAL)):
+        kind, name = list(loads.SWAPPED)[number % len(loads.SWAPPED)], f"loads-{number}"
+        yield partial(loads.load, ground, kind, draw_for(asked.seed, name), name)
+    for number in range(asked.artefacts):
+        yield partial(artefacts.lie, ground, draw_for(asked.seed, "artefact", number), f"artefact-{number}")
+    for number in range(asked.inputs):
+        yield partial(inputs.feed, ground, draw_for(asked.seed, "input", number), f"input-{number}")
+    for number in range(-(-asked.answers // answers.PER_TRIAL)):
+        yield partial(answers.ask, ground, number, f"answers-{number}")
+
+
 def _observed(ground: Ground, verbs: list[shop.Verb], asked: argparse.Namespace) -> dict[str, Undisturbed]:
-    jobs = [partial(ground.observe, verb) for verb in verbs] if asked.kills or asked.races else []
+    jobs = [partial(ground.observe, verb) for verb in verbs] if any(getattr(asked, kind) for kind in TRIALS) else []
     found = in_parallel(jobs, ground.place, asked.workers, math.inf)
     return {values["verb"]: Undisturbed(**values) for values in found}
 
@@ -92,13 +119,19 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--verb", action="append", help="Only this one; may be given several times.")
+    parser.add_argument("--bad-writers", action="store_true", help="Only writers that are bad: they must be found out.")
     parser.add_argument("--place", default="/dev/shm" if Path("/dev/shm").is_dir() else None, help="Scratch folder.")
     parser.add_argument("--page", type=Path, help="Write the table into this page.")
     return parser.parse_args()
 
 
-def _write_page(page: Path, lines: list[Finding], counts: dict[str, int], seconds: float) -> None:
-    raise NotImplementedError
+def _write_page(page: Path, lines: list[Finding], asked: argparse.Namespace, seconds: float) -> None:
+    """Everything after the mark is ours; what stands before it is written by people."""
+    words = page.read_text(encoding="utf-8").split(MARK)[0] if page.exists() else ""
+    faults = [f"- {first}" for line in lines for first in line.words[:3]]
+    facts = f"Seed {asked.seed}, {asked.workers} workers, {seconds / 60:.0f} minutes, {date.today()}."
+    parts = [words + MARK, facts, table(lines), *(["What did not hold:", "\n".join(faults)] if faults else [])]
+    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 def _tell(words: str) -> None:

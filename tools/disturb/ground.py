@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,8 +48,8 @@ class Home:
     def run(self, body: Body) -> Ended:
         return run(body, self.path, self.said)
 
-    def run_killed(self, body: Body, kill_at: int | None) -> Ended:
-        return run_killed(body, self.path, self.said, kill_at)
+    def run_killed(self, body: Body, at: int | None, number: int = signal.SIGKILL) -> Ended:
+        return run_killed(body, self.path, self.said, at, number)
 
     def leftovers(self) -> list[str]:
         return leftovers(self.path, set(self.inputs), self.verb.out)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from disturb import syscalls
 
+_TOO_LONG = 600
+"""Seconds after which a child hangs, for all we know, and is ended by SIGALRM."""
 Body = Callable[[], object]
 _WARM = (
     "sidrec.cli.app",
@@ -104,10 +106,10 @@ def run(body: Body, home: Path, said: Path) -> Ended:
     return start(body, home, said).wait()
 
 
-def run_killed(body: Body, home: Path, said: Path, kill_at: int | None) -> Ended:
-    """Run and kill at the n-th writing system call; with None, only count them."""
+def run_killed(body: Body, home: Path, said: Path, at: int | None, number: int = signal.SIGKILL) -> Ended:
+    """Run and send a signal at the n-th writing system call; with None, only count them."""
     began = time.perf_counter()
-    status, seen = syscalls.run_traced(lambda: _run(body, home, said), kill_at)
+    status, seen = syscalls.run_traced(lambda: _run(body, home, said), at, number)
     return Ended(os.waitstatus_to_exitcode(status), _words(said), seen, time.perf_counter() - began)
 
 
@@ -167,6 +169,7 @@ def _take_place(home: Path, said: Path) -> None:
     os.environ["TMPDIR"] = str(home / "tmp")
     time.perf_counter = time.monotonic = lambda: 0.0
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.alarm(_TOO_LONG)
 
 
 def _words(said: Path) -> str:

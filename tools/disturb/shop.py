@@ -127,7 +127,6 @@ VERBS = (
 
 def build(home: Path) -> None:
     """The inputs of every verb, made by the verbs themselves."""
-    (home / "tmp").mkdir(parents=True)
     draw = random.Random(1)
     rows = [f"u{user},i{draw.randrange(12)},{100 * user + step}" for user in range(30) for step in range(7)]
     (home / "reviews.csv").write_text("user_id,item_id,timestamp\n" + "\n".join(rows) + "\n", encoding="utf-8")
@@ -146,6 +145,8 @@ def build(home: Path) -> None:
         command(TOKENIZE.replace("--out out", "--out ids2 --set seed=1")),
         command(TRAIN.replace("--out out", "--out model")),
         command(TRAIN.replace("--out out", "--out model2 --set model.training.seed=1")),
+        command(POPULARITY.replace("--out out", "--out pop")),
+        command(SASREC.replace("--out out", "--out sas")),
         command("evaluate model --out eval"),
         command("evaluate model --split validation --out eval2"),
         command("benchmark plan.toml --out bench"),

@@ -1,7 +1,7 @@
-"""Kill a process at its n-th writing system call, by the kernel's own means.
+"""A signal for a process at its n-th writing system call, by the kernel's own means.
 
 A filter (seccomp) lets every system call pass but those that change files; at these the kernel stops the process and
-asks its parent (ptrace), who counts, and at the n-th one kills. Linux on x86-64 and ARM only; see `available`.
+asks its parent (ptrace), who counts, and at the n-th one sends it. Linux on x86-64 and ARM only; see `available`.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def available() -> bool:
     return sys.platform == "linux" and bool(_HERE)
 
 
-def run_traced(body: Callable[[], int], kill_at: int | None) -> tuple[int, int]:
-    """Run `body` in a forked process; its wait status, and how many writing system calls it made."""
+def run_traced(body: Callable[[], int], at: int | None, number: int) -> tuple[int, int]:
+    """Run `body` in a forked process and send it the signal; its wait status and number of writing system calls."""
     child = os.fork()
     if child == 0:
         _child(body)
     os.waitpid(child, 0)
     _libc.ptrace(_SETOPTIONS, child, None, _OPTIONS)
     _libc.ptrace(_CONT, child, None, None)
-    return _watch(child, kill_at)
+    return _watch(child, at, number)
 
 
 def _child(body: Callable[[], int]) -> None:
@@ -64,7 +64,7 @@ def _child(body: Callable[[], int]) -> None:
         os._exit(code)
 
 
-def _watch(child: int, kill_at: int | None) -> tuple[int, int]:
+def _watch(child: int, at: int | None, number: int) -> tuple[int, int]:
     seen, ended, known = 0, 0, {child}
     while True:
         try:
@@ -77,8 +77,8 @@ def _watch(child: int, kill_at: int | None) -> tuple[int, int]:
         pass_on = os.WSTOPSIG(status)
         if status >> 16 == _SECCOMP_STOP:
             seen += 1
-            if seen == kill_at:
-                os.kill(child, signal.SIGKILL)
+            if seen == at:
+                os.kill(child, number)
         if status >> 16 or pass_on == signal.SIGTRAP or (pass_on == signal.SIGSTOP and pid not in known):
             pass_on = 0
         known.add(pid)

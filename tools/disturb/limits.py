@@ -1,0 +1,81 @@
+"""Limits of the machine: a full disk, files that may not grow, too few open files: a sentence, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+from disturb.findings import Finding
+from disturb.ground import Ground, Home, Undisturbed, check_rerun, check_whole
+from disturb.process import Body
+from disturb.shop import Verb
+
+KIND = "limits"
+_PAGE = 4096
+
+
+def limit(ground: Ground, verb: Verb, normal: Undisturbed, draw: Random, name: str) -> Finding:
+    older = draw.random() < 0.5
+    about = draw.choice(["a full disk", "a full disk", "size of files", "open files"])
+    finding = Finding(KIND, about, tries=1)
+    with ground.home(verb, name, older=older) as home:
+        if about == "a full disk" and can_mount():
+            with _small_disk(home, draw.randint(0, 60)) as enlarge:
+                ended = home.run(verb.body)
+                _judge(home, finding, ended.code, ended.words, normal, older)
+                enlarge()
+                check_rerun(home, finding, [normal.prints[older]])
+            return finding
+        ended = home.run(_with_limit(verb.body, about, draw))
+        _judge(home, finding, ended.code, ended.words, normal, older)
+        check_rerun(home, finding, [normal.prints[older]])
+    return finding
+
+
+def _judge(home: Home, finding: Finding, code: int, words: str, normal: Undisturbed, older: bool) -> None:
+    if code not in (0, 2) or "Traceback" in words or (code == 2 and not words.strip()):
+        finding.fault("tracebacks", f"{home.verb.name} ended with {code}: {words[-1500:]}")
+    check_whole(home, finding, [normal.prints[older], normal.other if older else {}])
+
+
+def _with_limit(body: Body, about: str, draw: Random) -> Body:
+    files = about != "open files"
+    kind, most = (resource.RLIMIT_FSIZE, draw.randint(1, 20) * _PAGE) if files else (resource.RLIMIT_NOFILE, 0)
+
+    def limited() -> None:
+        used = 1 + max((int(one.name) for one in Path("/proc/self/fd").glob("*")), default=9)
+        resource.setrlimit(kind, (most or used + draw.randint(0, 12), resource.RLIM_INFINITY))
+        body()
+
+    return limited
+
+
+def can_mount() -> bool:
+    return os.geteuid() == 0 and Path("/dev/shm").is_dir() and shutil.which("mount") is not None
+
+
+@contextmanager
+def _small_disk(home: Home, free_pages: int) -> Iterator[Body]:
+    """The home on a disk of its own with so much room left; what enlarges it is handed over."""
+    aside = home.path.with_name(f"{home.path.name}.aside")
+    home.path.rename(aside)
+    home.path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(home.path)], check=True)
+    try:
+        shutil.copytree(aside, home.path, dirs_exist_ok=True)
+        used = os.statvfs(home.path)
+        _resize(home.path, (used.f_blocks - used.f_bfree) * used.f_frsize + free_pages * _PAGE)
+        yield lambda: _resize(home.path, 64 << 20)
+    finally:
+        subprocess.run(["umount", str(home.path)], check=True)
+        shutil.rmtree(aside)
+
+
+def _resize(path: Path, size: int) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(path)], check=True)
