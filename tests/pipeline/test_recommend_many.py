@@ -150,7 +150,9 @@ def test_finished_work_is_skipped_and_other_work_replaces_it(model, users, tmp_p
     out = tmp_path / "out.parquet"
     recommend_many(model, users, out, k=3)
     said = Notes()
+    (tmp_path / f".{out.name}.lock").touch()  # of a writer that died after its last step
     assert recommend_many(model, users, out, k=3, progress=said).skipped
+    assert list(tmp_path.glob(".*")) == []
     assert said.notes == [f"{out}: already there, skipped."] and said.advanced == []
     assert not recommend_many(model, users, out, k=2).skipped
     assert pl.read_parquet(out)["item_ids"].list.len().to_list() == [2] * N_USERS

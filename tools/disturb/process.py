@@ -29,6 +29,7 @@ _WARM = (
     "sidrec.embeddings.tfidf",
     "sidrec.sids.rq_kmeans",
     "sidrec.models.llada_rec.recommender",
+    "sidrec.models.llada_rec.export",
     "sidrec.models.sasrec",
     "sidrec.models.popularity",
     "sidrec.data.prepare",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sidrec.core.errors import ArtifactError, StorageError
-from sidrec.core.locks import locked
+from sidrec.core.locks import locked, locked_if_free
 from sidrec.core.manifest import MANIFEST, Origin, seal
 from sidrec.core.progress import Progress
 from sidrec.core.reading import Artifact, open_artifact, opened
@@ -40,6 +40,7 @@ __all__ = [
     "sha256_of",
     "storage_errors",
     "swap_in",
+    "tidy",
     "work_directory",
     "write",
     "write_json",
@@ -97,6 +98,8 @@ def ensure(
             stack.enter_context(locked(path))
             artifact = _found(path, origin, stack)  # somebody may have made it while we waited
         if artifact is not None:
+            if alone:
+                tidy(path, origin)
             if progress is not None:
                 progress.note(f"{path}: already there, nothing to do.")
             return load(artifact)
@@ -122,6 +125,18 @@ def forget_work(path: Path) -> None:
     with locked(path):
         for stale in siblings(path, "work"):
             remove(stale)
+
+
+def tidy(path: Path, origin: Origin) -> None:
+    """Beside a finished output: remove what its writer left that died between giving it its name and the end."""
+    path = Path(path).resolve()
+    work, lock = work_directory(path, origin), path.parent / f".{path.name}.lock"
+    if not (work.exists() or lock.exists() or siblings(path, "tmp")):
+        return
+    with locked_if_free(path) as free:
+        if free:
+            _sweep(path)
+            remove(work)
 
 
 def _found(path: Path, origin: Origin, stack: ExitStack) -> Artifact | None:

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -126,6 +126,22 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[Held]:
         finally:
             del _mine.held[path]
             held.release()
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Be the only writer of `path` where nobody else is at it; False at once where somebody is, or nobody may write."""
+    token = _patience.set(None)
+    try:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(path))
+            except StorageError:
+                yield False
+            else:
+                yield True
+    finally:
+        _patience.reset(token)
 
 
 def _taken(path: Path, *, wait: bool) -> Held:

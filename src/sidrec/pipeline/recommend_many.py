@@ -13,7 +13,7 @@ from typing import Any, TypedDict, Unpack
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sidrec.core.artifacts import Origin, forget_work, sha256_of, storage_errors, work_directory
+from sidrec.core.artifacts import Origin, forget_work, sha256_of, storage_errors, tidy, work_directory
 from sidrec.core.errors import InputError, StorageError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
@@ -77,6 +77,7 @@ def recommend_many(
     users = UserTable.open(Path(input))
     origin = _origin(model, users, request, titles=titles)
     if _mark_of(output) == origin.fingerprint:
+        tidy(output, origin)
         progress.note(f"{output}: already there, skipped.")
         return _summary(output, start, skipped=True)
     with locked(output) as lock, storage_errors(output):
