@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -25,6 +29,36 @@ def test_codes_count_up_as_ids_first_appear(batches: list[list[str]]) -> None:
     order = list(dict.fromkeys(name for ids in batches for name in ids))
     assert found == [[order.index(name) for name in ids] for ids in batches]
     assert codes.ids().to_list() == order
+
+
+MANY_CHUNKS = """
+import polars as pl
+from sidrec.data.interactions import collect
+from sidrec.data.source import Batch, FilePosition
+n_rows, n_chunks = 20_000, 50
+size = n_rows // n_chunks
+numbers = [row * 7919 % 6007 for row in range(n_rows)]
+parts = [pl.Series("user_id", [f"id {x}" for x in numbers[first : first + size]]) for first in range(0, n_rows, size)]
+users = pl.concat(parts, rechunk=False)
+items = pl.concat([part.alias("item_id") for part in reversed(parts)], rechunk=False)
+frame = pl.DataFrame({"user_id": users, "item_id": items})
+assert users.n_chunks() == frame["item_id"].n_chunks() == n_chunks
+for _ in range(5):
+    found = collect(iter([Batch(frame, FilePosition("x", 1))]), "x")
+    for ids, codes, column in ((found.user_ids, found.users, users), (found.item_ids, found.items, items)):
+        assert ids.to_list() == column.unique(maintain_order=True).to_list()
+        assert ids.gather(codes).to_list() == column.to_list()
+print(pl.thread_pool_size())
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_codes_do_not_depend_on_chunks_and_threads(threads: int) -> None:
+    environment = {**os.environ, "POLARS_MAX_THREADS": str(threads)}
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_CHUNKS, str(threads)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_batches_become_one_and_know_their_rows() -> None:

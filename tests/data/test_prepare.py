@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import os
 import shutil
 import signal
 import subprocess
@@ -198,3 +199,19 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new(folder: Path) -> None:
         seen.add(dataset.fingerprint)
     subprocess.run([*command, "--k-core", "3"], check=True, capture_output=True)
     assert sorted(path.name for path in folder.iterdir()) == ["in", "out"]  # what the killed ones left is swept
+
+
+@pytest.mark.slow
+def test_the_same_input_gives_the_same_bytes_for_any_number_of_threads(tmp_path: Path) -> None:
+    rows = "".join(f"u{row * 7919 % 6007},i{row * 31 % 907},{row // 3}\n" for row in range(60_000))
+    (tmp_path / "x.csv").write_text("user_id,item_id,timestamp\n" + rows)
+    items = "".join(f"i{n},thing {n}\n" for n in range(907))
+    (tmp_path / "items.csv").write_text("item_id,title\n" + items)
+    found = set()
+    for threads in (1, 2, 8) * 3:
+        words = ["data", "prepare", "--interactions", "x.csv", "--items", "items.csv", "--out", "data"]
+        environment = {**os.environ, "POLARS_MAX_THREADS": str(threads)}
+        subprocess.run([sys.executable, "-m", "sidrec", *words], cwd=tmp_path, env=environment, check=True)
+        found.add(open_artifact(tmp_path / "data").content)
+        shutil.rmtree(tmp_path / "data")
+    assert len(found) == 1
