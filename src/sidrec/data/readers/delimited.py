@@ -25,6 +25,7 @@ class Dialect:
     quote: str | None = '"'
 
 
+_LONGEST_HEADER = 1 << 17
 CSV, TSV, BARE_TSV = Dialect(","), Dialect("\t"), Dialect("\t", None)
 
 
@@ -52,6 +53,8 @@ def read_delimited(path: Path, dialect: Dialect, columns: Sequence[str] | None =
 def _names(data: bytes, dialect: Dialect, path: Path) -> list[str]:
     line = data.partition(b"\n")[0].decode().rstrip("\r")
     try:
+        if len(line) > _LONGEST_HEADER:
+            raise csv.Error(f"it has {len(line):,} characters")
         names = next(csv.reader([line], **_csv_options(dialect)), [])
     except csv.Error as error:
         raise InputError(f"{path}, row 1: is no header ({error}); the first row must name the columns.") from None

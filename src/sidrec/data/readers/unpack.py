@@ -17,6 +17,8 @@ PACKED = (".gz", ".zst")
 LIMIT = "SIDREC_UNPACK_RATIO"
 """Environment variable: how many times its own size a packed file may hold."""
 _RATIO = 200.0
+_ZSTD_READ = 4096
+"""Bytes to unpack at a time: 128 MB can come out of them, and not more."""
 _ALWAYS = 1 << 28
 """Bytes that any packed file may hold."""
 
@@ -72,23 +74,21 @@ def _unpacked(file: BinaryIO, path: Path, block: int) -> Iterator[bytes]:
 
 
 def _zstd_blocks(file: BinaryIO, block: int) -> Iterator[bytes]:
-    """Frame after frame; unlike the library's own stream reader this notices a missing end.
-
-    What comes out of a read is not known before, so reads become smaller where much comes out.
-    """
+    """Frame after frame; unlike the library's own stream reader this notices a missing end."""
     decoder = zstandard.ZstdDecompressor().decompressobj()
-    largest = max(block // 8, 1)
-    size = min(largest, 4096)
-    while packed := file.read(size):
-        came_out = 0
+    ready: list[bytes] = []
+    size = 0
+    while packed := file.read(_ZSTD_READ):
         while packed:
             if decoder.eof:
                 decoder = zstandard.ZstdDecompressor().decompressobj()
-            piece = decoder.decompress(packed)
-            came_out += len(piece)
-            if piece:
-                yield piece
+            ready.append(decoder.decompress(packed))
+            size += len(ready[-1])
             packed = decoder.unused_data if decoder.eof else b""
-        size = min(max(size * block // max(came_out, 1), 64), largest, size * 2)
+            if size >= block:
+                yield b"".join(ready)
+                ready, size = [], 0
     if file.tell() and not decoder.eof:
         raise EOFError
+    if size:
+        yield b"".join(ready)
