@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,12 +65,12 @@ class IdCodes:
         # the dictionary lives only as long as some column uses it
         self._anchor = pl.Series([], dtype=self._type)
 
-    def encode(self, ids: pl.Series) -> NDArray[np.int32]:
-        """The codes of strings; new strings get the next ones, in the order of the rows."""
-        return encode_columns({self: ids})[0]
-
-    def _code(self, column: str) -> pl.Expr:
+    def code(self, column: str) -> pl.Expr:
+        """The codes of a column of strings; new strings get the next ones."""
         return pl.col(column).cast(self._type).to_physical()
+
+    def encode(self, ids: pl.Series) -> NDArray[np.int32]:
+        return _int32(pl.DataFrame({"id": ids}).select(self.code("id"))["id"])
 
     def ids(self) -> pl.Series:
         """Every id seen, at the index of its code."""
@@ -89,15 +89,8 @@ class IdCodes:
         return new[codes], ids.gather(order)
 
 
-def encode_columns(columns: Mapping[IdCodes, pl.Series]) -> list[NDArray[np.int32]]:
-    """The codes of several columns, each by its own dictionary, at the same time.
-
-    Every column is in one piece: pieces would be coded side by side, and the first thread would name the codes.
-    """
-    named = {str(place): (codes, ids) for place, (codes, ids) in enumerate(columns.items())}
-    frame = pl.DataFrame({name: ids for name, (_, ids) in named.items()}).rechunk()
-    coded = frame.select(codes._code(name) for name, (codes, _) in named.items())
-    return [column.to_numpy().astype(np.int32, copy=False) for column in coded.iter_columns()]
+def _int32(codes: pl.Series) -> NDArray[np.int32]:
+    return codes.to_numpy().astype(np.int32, copy=False)
 
 
 @dataclass
@@ -134,9 +127,12 @@ def collect(batches: Iterator[Batch], source: str, *, mixed_times: bool = False)
         frame, position = batch.frame, batch.position
         positions.append((rows, position))
         rows += frame.height
-        ids = {user_codes: id_strings(frame[USER_ID], position), item_codes: id_strings(frame[ITEM_ID], position)}
-        for found, codes in zip((users, items), encode_columns(ids), strict=True):
-            found.append(codes)
+        # one select, so that both columns are coded at the same time
+        coded = pl.DataFrame([id_strings(frame[USER_ID], position), id_strings(frame[ITEM_ID], position)]).select(
+            user_codes.code(USER_ID), item_codes.code(ITEM_ID)
+        )
+        users.append(_int32(coded[USER_ID]))
+        items.append(_int32(coded[ITEM_ID]))
         if TIMESTAMP in frame.columns:
             times.add(frame[TIMESTAMP], position)
         if RATING in frame.columns:
