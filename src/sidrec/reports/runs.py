@@ -13,9 +13,10 @@ from sidrec.core.errors import ArtifactError, InputError
 from sidrec.data.dataset import Dataset
 from sidrec.evaluation.figures import per_user_metrics
 from sidrec.evaluation.results import Evaluation
-from sidrec.pipeline.benchmark.cells import Places, cells_of
+from sidrec.pipeline.benchmark.cells import Places, cell_name
 from sidrec.pipeline.benchmark.plan import Plan, Section
-from sidrec.pipeline.benchmark.records import CellRecord, read_plan_file
+from sidrec.pipeline.benchmark.records import CellRecord
+from sidrec.pipeline.benchmark.run_files import read_plan_of
 
 Values = NDArray[np.float64]
 
@@ -114,15 +115,14 @@ def read_benchmarks(paths: Sequence[Path]) -> list[Benchmark]:
 
 def _benchmark(out: Path) -> Benchmark:
     places = Places(out)
-    plan = Plan.parse(read_plan_file(places.plan), owner="a plan", where=str(places.plan))
-    cells = cells_of(plan)
+    plan = read_plan_of(places)
     sections = []
     for section in plan.section:
         for dataset in plan.datasets:
             rows = []
             for row in section.rows():
-                mine = [c for c in cells if (c.section, c.dataset, c.label) == (section.name, dataset, row.label)]
-                rows.append(_row(out, row.model, row.x, {c.name: places.record(c) for c in mine}, row.label))
+                names = [cell_name(section.name, dataset, row.label, seed) for seed in plan.seeds]
+                rows.append(_row(out, row.model, row.x, {name: places.record_of(name) for name in names}, row.label))
             sections.append(SectionRuns(out, plan, section, dataset, tuple(rows)))
     return Benchmark(out, plan, tuple(sections))
 

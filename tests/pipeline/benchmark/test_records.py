@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidrec.core.errors import ArtifactError
-from sidrec.pipeline.benchmark.records import CellRecord, read_plan_file
+from sidrec.pipeline.benchmark.records import CellRecord
 
 
 def record(**values) -> CellRecord:
@@ -29,11 +28,3 @@ def test_lines_say_what_became_of_a_cell():
     assert done.line() == "s | d | l | seed 0: ndcg@10 0.2500, trained 2.0 s, judged 1.0 s"
     assert "FAILED: no memory" in record(status="failed", message="no memory").line()
     assert "already done" in record(status="skipped").line()
-
-
-def test_a_directory_without_a_plan_is_named(tmp_path):
-    with pytest.raises(ArtifactError, match="holds no benchmark; make one with `sidrec benchmark"):
-        read_plan_file(tmp_path / "plan.json")
-    (tmp_path / "plan.json").write_text("{", encoding="utf-8")
-    with pytest.raises(ArtifactError, match="is damaged"):
-        read_plan_file(tmp_path / "plan.json")

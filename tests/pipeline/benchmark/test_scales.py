@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sidrec.models.llada_rec.config import LLaDARecSettings
+from sidrec.models.popularity import PopularitySettings
 from sidrec.models.registry import MODELS
 from sidrec.models.sasrec import SASRecSettings
 from sidrec.pipeline.benchmark.scales import SCALES, fitting, with_tokenizer
@@ -22,7 +23,12 @@ def test_the_models_own_tokenizer_options_win_over_the_scale():
 
 
 def test_a_model_without_tokenizer_is_left_alone():
-    assert with_tokenizer(SASRecSettings, {"d_model": 8}, {"pca": 32}) == {"d_model": 8}
+    assert with_tokenizer(PopularitySettings, {}, {"pca": 32}) == {}
+
+
+def test_the_tokenizer_a_model_takes_by_itself_takes_what_it_knows():
+    found = with_tokenizer(SASRecSettings, {}, {"pca": 32, "hidden": [64]})
+    assert found == {"tokenize": {"options": {"pca": 32}}}  # OPQ has no hidden layers
 
 
 @pytest.mark.parametrize("scale", SCALES.values(), ids=list(SCALES))

@@ -55,7 +55,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        return f"{self.section}/{self.dataset}/{slug(self.label)}-seed{self.seed}"
+        return cell_name(self.section, self.dataset, self.label, self.seed)
 
     @property
     def model_name(self) -> str:
@@ -93,8 +93,19 @@ class Places:
     def evaluation(self, cell: Cell, split: str) -> Path:
         return self.out / "evaluations" / f"{cell.judged_name}-{split}"
 
+    @property
+    def cells(self) -> Path:
+        return self.out / "cells.json"
+
     def record(self, cell: Cell) -> Path:
-        return self.out / "cells" / f"{cell.name}.json"
+        return self.record_of(cell.name)
+
+    def record_of(self, name: str) -> Path:
+        return self.out / "cells" / f"{name}.json"
+
+
+def cell_name(section: str, dataset: str, label: str, seed: int) -> str:
+    return f"{section}/{dataset}/{slug(label)}-seed{seed}"
 
 
 def cells_of(plan: Plan) -> list[Cell]:
@@ -138,7 +149,7 @@ def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -
         tried = model.settings(merge(canonical, {SEARCH: judged}), where=where)
         search = tried.model_dump(mode="json")[SEARCH]
     recipe = Recipe(row.model, canonical, base.where)
-    return Cell(section.name, row.label, dataset, seed, recipe, search, _sids(dataset, row.model, settings))
+    return Cell(section.name, row.label, dataset, seed, recipe, search, sids_of(dataset, row.model, settings))
 
 
 def _base_values(plan: Plan, recipe: Mapping[str, Any], cls: type[Settings], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,7 +187,7 @@ def _model(key: str, where: str) -> ModelRow:
         raise SettingsError(f"{where}: {error}") from None
 
 
-def _sids(dataset: str, key: str, settings: Settings) -> SidsRequest | None:
+def sids_of(dataset: str, key: str, settings: Settings) -> SidsRequest | None:
     """Models that embed and tokenize by these two settings can share the result; others make their own."""
     shares = issubclass(find_model(key).load_class(), HasSemanticIds)
     embedding, tokenize = getattr(settings, "embedding", None), getattr(settings, "tokenize", None)

@@ -80,6 +80,10 @@ class Section(Settings):
         keys = tuple(row.key for row in MODELS) if self.models == "all" else self.models
         return tuple(Variant(label=key, model=key) for key in keys) + self.variants
 
+    def with_named_rows(self) -> Section:
+        """The same with today's registry written out, so that it means the same tomorrow."""
+        return self.model_copy(update={"models": tuple(row.key for row in MODELS)}) if self.models == "all" else self
+
     @property
     def compared_with(self) -> str:
         return self.baseline or self.rows()[0].label
@@ -113,6 +117,19 @@ class Plan(Settings):
         if section.training == "own-epochs" and (self.budget is not None or self.size.budget.minutes is None):
             return "budget"
         return section.training
+
+    def with_named_rows(self) -> Plan:
+        return self.model_copy(update={"section": tuple(section.with_named_rows() for section in self.section)})
+
+    def refuse_idle_budget(self) -> None:
+        """A budget that some section would not heed is refused; sections by recipe train as their recipes say."""
+        deaf = [section.name for section in self.section if section.training == "recipe"]
+        if self.budget is not None and deaf:
+            raise SettingsError(
+                f"section {deaf[0]} trains every model exactly as its recipe says, so a budget of epochs or minutes "
+                "means nothing to it; leave the budget out, or choose other sections.",
+                arguments=("epochs", "minutes", "section"),
+            )
 
     def budget_words(self, section: Section) -> str:
         return self.agreed_budget.words(self.training_of(section))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sidrec.core.artifacts import write_json
-from sidrec.core.errors import ArtifactError
 
 
 @dataclass(frozen=True)
@@ -56,14 +55,3 @@ class CellRecord:
             return f"{words}: already done, {shown}"
         seconds = float(self.training.get("seconds", 0.0))
         return f"{words}: {shown}, trained {seconds:.1f} s, judged {self.judging_seconds:.1f} s"
-
-
-def read_plan_file(path: Path) -> dict[str, Any]:
-    """The plan a benchmark was run with."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise ArtifactError(f"{path.parent}: holds no benchmark; make one with `sidrec benchmark PLAN.toml`.") from None
-    except ValueError:
-        raise ArtifactError(f"{path}: is damaged; run the benchmark again, finished cells are kept.") from None
-    return found

@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sidrec.core.artifacts import storage_errors, write_json
+from sidrec.core.artifacts import storage_errors
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.pipeline.benchmark.cells import Cell, Places, cells_of
 from sidrec.pipeline.benchmark.plan import Plan
 from sidrec.pipeline.benchmark.records import CellRecord
 from sidrec.pipeline.benchmark.run_cells import failed_record, finished_record, message_of, prepare_data
+from sidrec.pipeline.benchmark.run_files import write_run
 from sidrec.pipeline.benchmark.tasks import SHARED, Run, run_all, run_here, tasks_of
 from sidrec.pipeline.benchmark.workers import Workers
 
@@ -50,10 +51,11 @@ def benchmark(
     plan: Plan, out: Path, *, processes: int | None = None, progress: Progress | None = None
 ) -> BenchmarkResult:
     """Run every cell of the plan that is not finished; one that fails is recorded and the others go on."""
+    plan.refuse_idle_budget()
     progress, processes = progress or SilentProgress(), processes or plan.processes
     cells, places, began = cells_of(plan), Places(Path(out).resolve()), time.monotonic()
     with _alone(places.out), progress.task("benchmark", total=len(cells)) as task:
-        write_json(places.plan, plan.model_dump(mode="json"))
+        write_run(places, plan, cells)
         board = _Board(len(cells), progress, task)
         ready = _with_data(plan, cells, places, board)
         open_cells = _unfinished(plan, ready, places, board)

@@ -107,6 +107,6 @@ def with_tokenizer(cls: type[BaseModel], values: Mapping[str, Any], wanted: Mapp
     if _section_of(cls, "tokenize") is not TokenizeSettings:
         return dict(values)
     given = dict(values.get("tokenize", {}))
-    name = given.get("tokenizer", TokenizeSettings().tokenizer)
+    name = given.get("tokenizer", cls.model_fields["tokenize"].get_default(call_default_factory=True).tokenizer)
     options = fitting(find_tokenizer(name).load_class().settings_class, wanted)
     return merge(values, {"tokenize": {**given, "options": merge(options, given.get("options", {}))}})

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from sidrec.core.storage import storage_errors
-from sidrec.pipeline.benchmark.cells import Places, cells_of
-from sidrec.pipeline.benchmark.plan import Plan
-from sidrec.pipeline.benchmark.records import read_plan_file
+from sidrec.pipeline.benchmark.cells import Places
+from sidrec.pipeline.benchmark.run_files import read_cells_of, read_plan_of
 from sidrec.pipeline.benchmark.tasks import Kind, Task, run_here, tasks_of
 
 LOG = "workers.log"
@@ -87,8 +86,7 @@ def serve(out: Path) -> None:
     names: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(names,), daemon=True).start()
     places = Places(out)
-    plan = Plan.parse(read_plan_file(places.plan), owner="a plan", where=str(places.plan))
-    cells, run = cells_of(plan), run_here(plan, places)
+    cells, run = read_cells_of(places), run_here(read_plan_of(places), places)
     while True:
         kind, name = json.loads(names.get())
         answers.write(json.dumps(run(_find(kind, name, tasks_of(kind, cells)))) + "\n")
