@@ -45,9 +45,16 @@ def test_options_are_laid_over_the_recipe(tmp_path: Path) -> None:
     assert recipe.values == {"d_model": 16, "training": training}
 
 
+def test_without_a_name_it_is_the_model_we_would_choose() -> None:
+    recipe = read_recipe(None, assignments=["d_model=16"])
+    assert (recipe.key, recipe.values) == ("llada-rec-plus", {"d_model": 16})
+
+
 def test_refusals(tmp_path: Path) -> None:
+    nameless = tmp_path / "nameless.toml"
+    nameless.write_text("[model]\nd_model = 8\n")
     with pytest.raises(SettingsError, match="no model is named"):
-        read_recipe(None)
+        read_recipe(str(nameless))
     with pytest.raises(SettingsError, match=r"bundled recipes: .*demo/llada-rec"):
         read_recipe("demo/nothing")
     file = tmp_path / "mine.toml"

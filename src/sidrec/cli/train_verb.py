@@ -11,7 +11,9 @@ import typer
 def train(
     data: Annotated[Path, typer.Option("--data", help="Prepared dataset (sidrec data prepare).")],
     out: Annotated[Path, typer.Option("--out", help="Where the model goes.")],
-    model: Annotated[str | None, typer.Option("--model", help="Key of the model, see `sidrec models`.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Key of the model, see `sidrec models`; default llada-rec-plus.")
+    ] = None,
     sids: Annotated[
         Path | None, typer.Option("--sids", help="Semantic IDs (sidrec tokenize); made on the fly when left out.")
     ] = None,
@@ -27,7 +29,7 @@ def train(
     restart: Annotated[bool, typer.Option("--restart", help="Throw a cut-off training away and begin anew.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Train a model.      Example: sidrec train --data runs/data --sids runs/ids --model llada-rec --out runs/model"""
+    """Train a model.      Example: sidrec train --data runs/data --out runs/model"""
     from sidrec.cli import console
     from sidrec.models.model_files import leads
     from sidrec.pipeline import train as stage

@@ -13,6 +13,8 @@ from sidrec.models.base import Recommender
 from sidrec.models.registry import find_model
 
 SECTION = "model"
+DEFAULT_MODEL = "llada-rec-plus"
+"""What is trained where nobody names a model."""
 _BUNDLED = (Path(__file__).resolve().parents[1] / "recipes", Path(__file__).resolve().parents[3] / "recipes")
 
 
@@ -30,7 +32,10 @@ class Recipe:
 
 
 def read_recipe(name: str | None, model: str | None = None, assignments: Sequence[str] = ()) -> Recipe:
-    """The recipe of this name or path (None: the model's defaults), with `--set` values laid over it."""
+    """The recipe of this name or path (None: the model's defaults), with `--set` values laid over it.
+
+    Without a recipe and a model it is the model we would choose.
+    """
     where = "settings" if name is None else str(name)
     sections = {} if name is None else read_toml(find_recipe(name))
     unknown = [key for key in sections if key != SECTION]
@@ -41,6 +46,8 @@ def read_recipe(name: str | None, model: str | None = None, assignments: Sequenc
     if model and key and model != key:
         words = f"is a recipe of {key}, but {model} is asked for; leave one of them out."
         raise SettingsError(f"{where}: {words}", arguments=("recipe", "model"))
+    if name is None and not (model or key):
+        key = DEFAULT_MODEL
     if not (model or key):
         words = f"no model is named; give its key, or a recipe with key = ... in [{SECTION}]."
         raise SettingsError(f"{where}: {words}", arguments=("model", "recipe"))

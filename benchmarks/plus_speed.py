@@ -1,0 +1,98 @@
+"""Users per second of top-10, llada-rec-plus beside sasrec-ce of the same width, at growing catalogues.
+
+    python benchmarks/plus_speed.py [--d-model 64] [--items 4000 100000 1000000]
+
+Weights are random: speed does not depend on them. Both score every item (blocked matrix product), so the list is exact;
+`recall_vs_exact_1m` compares it with a brute-force ranking all the same. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+
+import numpy as np
+import polars as pl
+import torch
+
+from sidrec.data.catalog import Catalog
+from sidrec.data.histories import Histories
+from sidrec.models.item_scorer import ItemScorer
+from sidrec.models.registry import find_model
+from sidrec.models.request import Request
+from sidrec.models.stock import Stock
+from sidrec.nn.item_vectors import ItemFeatures
+
+NAMES = {4_000: "4k", 100_000: "100k", 1_000_000: "1m"}
+USERS = {4_000: 4_096, 100_000: 512, 1_000_000: 96}
+HISTORY, ROUNDS, CODES, TEXT_WIDTH = 8, 7, (256,) * 4, 128
+
+
+def known(n_items: int) -> ItemFeatures:
+    draw = torch.Generator().manual_seed(0)
+    codes = torch.randint(256, (n_items, len(CODES)), generator=draw)
+    return ItemFeatures(codes, CODES, torch.randn(n_items, TEXT_WIDTH, generator=draw))
+
+
+def build(key: str, n_items: int, d_model: int) -> ItemScorer:
+    model = find_model(key).make(d_model=d_model, dropout=0.0)
+    assert isinstance(model, ItemScorer)
+    torch.manual_seed(0)
+    features = known(n_items) if key == "llada-rec-plus" else ItemFeatures()
+    model.network = model._build(n_items, features).eval()
+    ids = pl.DataFrame({"item_id": pl.Series(np.arange(n_items)).cast(pl.String)})
+    model._stock = Stock(Catalog(ids), np.zeros(n_items, np.int64))
+    return model
+
+
+def histories(n_items: int, n_users: int) -> Histories:
+    items = np.random.default_rng(0).integers(n_items, size=n_users * HISTORY).astype(np.int32)
+    return Histories(items, np.arange(n_users + 1, dtype=np.int64) * HISTORY)
+
+
+def users_per_second(models: list[ItemScorer], n_items: int, n_users: int) -> list[float]:
+    """The best of some rounds, models in turn, so that a busy machine disturbs them alike."""
+    request, best = Request(histories(n_items, n_users), 10), [0.0] * len(models)
+    for model in models:
+        model.rank(request.take(np.arange(8)))
+    for _ in range(ROUNDS):
+        for number, model in enumerate(models):
+            began = time.perf_counter()
+            model.rank(request)
+            best[number] = max(best[number], n_users / (time.perf_counter() - began))
+    return best
+
+
+@torch.no_grad()
+def recall_vs_exact(model: ItemScorer, n_items: int, n_users: int = 16) -> float:
+    """Share of the brute-force ten best that the model's ranking holds."""
+    request, network = Request(histories(n_items, n_users), 10), model.network
+    assert network is not None
+    queries = network.queries(torch.from_numpy(request.histories.items.astype(np.int64)).view(n_users, -1))
+    wanted = [(network.item_table() @ query).topk(10).indices.tolist() for query in queries]
+    found = model.rank(request).items
+    return float(np.mean([len(set(row.tolist()) & set(best)) / 10 for row, best in zip(found, wanted, strict=True)]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--d-model", type=int, default=64)
+    parser.add_argument("--items", type=int, nargs="+", default=sorted(NAMES))
+    options = parser.parse_args()
+    found: dict[str, float] = {}
+    for n_items in options.items:
+        name, n_users = NAMES.get(n_items, str(n_items)), USERS.get(n_items, 256)
+        models = [build(key, n_items, options.d_model) for key in ("llada-rec-plus", "sasrec-ce")]
+        plus, sasrec = users_per_second(models, n_items, n_users)
+        found[f"plus_users_per_second_{name}"], found[f"sasrec_users_per_second_{name}"] = round(plus), round(sasrec)
+        found[f"plus_ratio_{name}"] = round(plus / sasrec, 3)
+        found[f"recall_vs_exact_{name}"] = recall_vs_exact(models[0], n_items)
+        found[f"peak_memory_gb_{name}"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2)
+        print(f"{n_items:>9,} items: plus {plus:,.0f}, sasrec-ce {sasrec:,.0f} users/s", flush=True)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
