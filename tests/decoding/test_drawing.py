@@ -65,6 +65,7 @@ def test_the_headline_says_why(plan, headline):
 
 
 def test_candidates_that_choose_differently_are_counted():
+    @of_asked_slots
     def two_minds(codes: torch.Tensor) -> torch.Tensor:
         """Three slots; a candidate with code 0 in slot 1 is surer of slot 2, one with code 1 of slot 3."""
         flat = torch.tensor([0.5, 0.5]).log().expand(*codes.shape, 2).clone()

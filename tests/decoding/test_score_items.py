@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from reference.summed_scores import slow_score_all, slow_score_fitting
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
 from sidrec.decoding.plan import SearchPlan
+from sidrec.decoding.results import ranked_items
 from sidrec.decoding.score_items import score_all, score_fitting
 from sidrec.decoding.search_space import ItemSearchSpace
 
@@ -79,3 +81,29 @@ def test_score_fitting_equals_scoring_item_after_item(seed, n_items, beam_size, 
         assert [score for score, _ in got] == sorted(expected.values(), reverse=True)[:k]
         assert all(expected[codes] == score for score, codes in got)
         assert len({codes for _, codes in got}) == len(got)
+
+
+@pytest.mark.parametrize("few", [0, 64])
+def test_score_all_takes_64_codes_with_filters_and_seen_items_and_builds_no_index(few):
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 3, size=(60, 64)).astype(np.int32)
+    codes[30:] = codes[:30]
+    codes[30:, 40:] = rng.integers(0, 3, size=(30, 24))
+    codes[50] = codes[8]  # one ID, two items
+    allowed, seen = np.arange(60) % 7 > 0, [[1, 2, 8], []]
+    space = ItemSearchSpace(codes, (3,) * 64, few=few)
+    constraint = space.constraint(Histories.from_lists(seen), allowed, exclude_seen=True)
+    table = hashed_table(64, 3, 1, grain=4)
+    result = score_all(as_predict(table, [0, 1]), 2, 12, constraint)
+    items, scores = ranked_items(space.index, result, 12, constraint)
+    for user in range(2):
+        free = [item for item in range(60) if allowed[item] and item not in seen[user]]
+        ids = {tuple(codes[item].tolist()) for item in free}
+        right = [
+            (score, item)
+            for score, found in slow_score_all(table, user, 64, ids)
+            for item in free
+            if tuple(codes[item].tolist()) == found
+        ]
+        assert list(zip(scores[user].tolist(), items[user].tolist(), strict=True)) == right[:12]
+    assert not space.index.is_built and not constraint.index.is_built

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 
 from reference.fitting_items import random_beams, slow_fitting, slow_valid
 from sidrec.core.errors import InputError
+from sidrec.decoding.item_index.code_tables import CodeTables
 from sidrec.decoding.item_index.index import ItemIndex, spread
 from sidrec.decoding.order import masked_slots
 
@@ -111,9 +115,39 @@ def test_parts_of_ranges_cover_them_once():
         (np.zeros((2, 3), int), (4, 4), "shape"),
         (np.full((2, 2), 4), (5, 4), "outside"),
         (np.full((2, 2), -1), (5, 4), "outside"),
-        (np.zeros((1, 13), int), (2,) * 13, "at most 12"),
     ],
 )
 def test_codes_that_cannot_be_indexed_are_refused(codes, sizes, words):
     with pytest.raises(InputError, match=words):
         ItemIndex(codes, sizes)
+
+
+def test_ids_of_any_length_are_found_but_only_short_ones_by_filled_slots():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 300, size=(50, 64))
+    codes[:, :60] = 0  # long common beginnings, zeros at the end of some keys
+    codes[3], codes[4, 60:] = codes[7], 0
+    index = ItemIndex(codes, (300,) * 64)
+    items, offsets = index.items_of(torch.from_numpy(codes[[4, 3, 9]]))
+    assert items.tolist() == [4, 3, 7, 9] and offsets.tolist() == [0, 1, 3, 4]
+    assert index.find(torch.from_numpy(codes[:1] + 1)).tolist() == [-1]
+    assert [tuple(row) for row in index.ids.tolist()] == sorted({tuple(row) for row in codes.tolist()})
+    with pytest.raises(InputError, match="at most 12 codes per item, not 64; use the search method score-all"):
+        index.count(torch.full((1, 1, 64), -1))
+
+
+def test_filled_slots_are_indexed_once_and_by_the_first_who_asks(monkeypatch):
+    built = []
+
+    class Counted(CodeTables):
+        def __init__(self, *given):
+            built.append(1)
+            time.sleep(0.01)
+            super().__init__(*given)
+
+    monkeypatch.setattr("sidrec.decoding.item_index.index.CodeTables", Counted)
+    index = ItemIndex(BY_HAND, (3, 3, 3))
+    assert index.find(torch.tensor([[2, 0, 2]])).tolist() == [2] and not index.is_built
+    with ThreadPoolExecutor(4) as pool:
+        counts = list(pool.map(lambda _: index.count(torch.tensor([[[-1, -1, 2]]])).tolist(), range(8)))
+    assert counts == [[[2]]] * 8 and built == [1] and index.is_built

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +15,7 @@ from torch import Tensor
 from sidrec.core.errors import InputError
 from sidrec.decoding.item_index.code_tables import CodeTables
 from sidrec.decoding.item_index.slot_sets import filled_sets
-from sidrec.decoding.item_index.sorted_ids import KEY_LIMIT, sort_ids
+from sidrec.decoding.item_index.sorted_ids import KEY_LIMIT, SortedIds, sort_ids
 
 TABLE_BYTES = 64 << 20
 MAX_SLOTS = 12
@@ -21,10 +23,11 @@ CELLS_AT_ONCE = 4_000_000
 
 
 class ItemIndex:
-    """The catalogue's IDs, asked by any filled slots.
+    """The catalogue's IDs: whole ones of any length, and, where somebody asks, by any filled slots.
 
     Few filled slots are answered from bit tables, more from sorted keys, where hardly any ID is left to look at. The
-    cost of a question does not depend on the size of the catalogue but for a binary search.
+    cost of a question does not depend on the size of the catalogue but for a binary search. Tables and sorted keys are
+    built by the first question about filled slots, once; scoring whole IDs never needs them.
     """
 
     def __init__(
@@ -40,21 +43,51 @@ class ItemIndex:
         _refuse_bad_codes(codes, sizes)
         self.sizes, self.width = sizes, max(sizes)
         numbers = np.arange(len(codes)) if items is None else np.asarray(items)
-        order, first = _sorted_ids(codes, sizes)
+        keys = whole_keys(codes, sizes)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        first = np.flatnonzero(np.append(np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]))
+        self._keys = keys[first]
         self.ids = np.ascontiguousarray(codes[order[first]], dtype=np.int32)  # (n_ids, M), lexicographic
         self.offsets = np.append(first, len(codes)).astype(np.int64)
         self.items = numbers[order].astype(np.int32)
         """The items of ID i are items[offsets[i] : offsets[i + 1]], ascending."""
-        self.tables = CodeTables(self.ids, sizes, table_bytes)
-        self.sorted = sort_ids(self.ids, sizes)
+        self._table_bytes, self._building = table_bytes, Lock()
+        self._any_order: tuple[CodeTables, SortedIds] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def n_bytes(self) -> int:
-        own = self.ids.nbytes + self.offsets.nbytes + self.items.nbytes
-        return own + self.tables.n_bytes + self.sorted.n_bytes
+        own = self.ids.nbytes + self.offsets.nbytes + self.items.nbytes + self._keys.nbytes
+        return own if self._any_order is None else own + self.tables.n_bytes + self.sorted.n_bytes
+
+    @property
+    def is_built(self) -> bool:
+        """Whether somebody has asked about filled slots yet."""
+        return self._any_order is not None
+
+    @property
+    def tables(self) -> CodeTables:
+        return self._built()[0]
+
+    @property
+    def sorted(self) -> SortedIds:
+        return self._built()[1]
+
+    def _built(self) -> tuple[CodeTables, SortedIds]:
+        if self._any_order is None:
+            if len(self.sizes) > MAX_SLOTS:
+                raise InputError(
+                    f"the any-order item index takes at most {MAX_SLOTS} codes per item, not {len(self.sizes)}; "
+                    "use the search method score-all, which takes any number."
+                )
+            with self._building:
+                if self._any_order is None:
+                    tables = CodeTables(self.ids, self.sizes, self._table_bytes)
+                    self._any_order = tables, sort_ids(self.ids, self.sizes)
+        return self._any_order
 
     def valid(self, codes: Tensor, slots: Tensor) -> Tensor:
         flat, asked = codes.reshape(-1, len(self.sizes)), slots.reshape(-1, slots.shape[-1])
@@ -83,11 +116,14 @@ class ItemIndex:
 
     def find(self, codes: Tensor) -> Tensor:
         """The number of each whole ID (..., M), or -1 where the catalogue has none or a slot is masked."""
-        flat = codes.reshape(-1, len(self.sizes))
-        inside = ((flat >= 0) & (flat < torch.tensor(self.sizes))).all(-1)
-        asked = flat.masked_fill(~inside.unsqueeze(-1), 0)
-        low, high = self.ranges(asked)
-        return torch.where((high > low) & inside, low, -1).view(codes.shape[:-1])
+        flat = codes.reshape(-1, len(self.sizes)).numpy()
+        inside: NDArray[np.bool_] = np.all((flat >= 0) & (flat < np.array(self.sizes)), axis=1)
+        if len(self) == 0:
+            return torch.full(codes.shape[:-1], -1)
+        asked = whole_keys(np.where(inside[:, None], flat, 0), self.sizes)
+        found = np.minimum(np.searchsorted(self._keys, asked), len(self) - 1)
+        known = inside & (self._keys[found] == asked)
+        return torch.from_numpy(np.where(known, found, -1)).view(codes.shape[:-1])
 
     def items_of(self, codes: Tensor) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The items of each whole ID (n, M): row i is items[offsets[i] : offsets[i + 1]], empty for an unknown ID."""
@@ -125,25 +161,20 @@ def _spread(rows: Tensor, low: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]
     return torch.repeat_interleave(rows, lengths), positions + torch.arange(len(positions))
 
 
-def _sorted_ids(codes: NDArray[np.integer], sizes: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Items in lexicographic order of their IDs (equal IDs by item), and where each new ID begins."""
+def whole_keys(codes: NDArray[np.integer], sizes: tuple[int, ...]) -> NDArray[Any]:
+    """One value per ID (n, M) that sorts as the codes do, slot after slot: a number, or bytes where too long."""
     if prod(sizes) < KEY_LIMIT:
         keys = np.zeros(len(codes), dtype=np.int64)
         for slot, size in enumerate(sizes):
             keys = keys * size + codes[:, slot]
-        order = np.argsort(keys, kind="stable")
-        new = np.diff(keys[order], prepend=-1) != 0
-    else:
-        order = np.lexsort([codes[:, slot] for slot in reversed(range(len(sizes)))])
-        ordered = codes[order]
-        new = np.append(len(codes) > 0, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(codes)]
-    return order, np.flatnonzero(new)
+        return keys
+    width = next(width for width in (1, 2, 4) if max(sizes) <= 1 << 8 * width)
+    digits = np.ascontiguousarray(codes.astype(f">u{width}"))
+    return digits.view(f"S{width * len(sizes)}").reshape(len(codes))
 
 
 def _refuse_bad_codes(codes: NDArray[np.integer], sizes: tuple[int, ...]) -> None:
     if codes.ndim != 2 or codes.shape[1] != len(sizes):
         raise InputError(f"the codes have shape {codes.shape}, but there are {len(sizes)} codebooks; tokenize again.")
-    if len(sizes) > MAX_SLOTS:
-        raise InputError(f"the any-order item index takes at most {MAX_SLOTS} codes per item, not {len(sizes)}.")
     if len(codes) and ((codes.min(axis=0) < 0).any() or (codes.max(axis=0) >= np.array(sizes)).any()):
         raise InputError(f"some codes lie outside the codebooks of {sizes} codes; tokenize again.")
