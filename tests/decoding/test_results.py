@@ -5,7 +5,7 @@ import torch
 
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import SearchResult
-from sidrec.decoding.results import invalid_rate, ranked_items
+from sidrec.decoding.results import ranked_items
 from sidrec.decoding.search_space import ItemSearchSpace
 
 SPACE = ItemSearchSpace(np.array([[0, 1], [1, 1], [0, 1], [0, 0]], dtype=np.int32), (2, 2))
@@ -25,7 +25,3 @@ def test_ids_become_items_and_unreal_ids_take_no_rank():
 def test_an_unconstrained_search_still_leaves_out_what_the_user_has():
     constraint = SPACE.constraint(Histories.from_lists([[0], [1]]), exclude_seen=True)
     assert ranked_items(SPACE.index, FOUND, 2, constraint)[0].tolist() == [[2, 1], [0, 2]]
-
-
-def test_the_invalid_rate_counts_only_returned_ids():
-    assert invalid_rate(FOUND, SPACE.index) == 1 / 4

@@ -39,10 +39,3 @@ def ranked_items(
 def _are_blocked(blocked: Histories, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.bool_]:
     owners = np.repeat(np.arange(len(blocked)), blocked.lengths)
     return np.isin(users << 32 | items, owners << 32 | blocked.items)
-
-
-def invalid_rate(result: SearchResult, index: ItemIndex) -> float:
-    """The share of returned IDs that name no item; 0 by construction in a search with a constraint."""
-    found = result.found
-    missing = (index.find(result.codes) < 0) & found
-    return float(missing.sum()) / max(int(found.sum()), 1)
