@@ -82,7 +82,7 @@ def whole(path: Path) -> None:
         version = artifact.settings["version"]
         found = {
             int(artifact.file("a.txt").read_text()),
-            artifact.json("b.json"),
+            artifact.json("b.json")["b"],
             int(pl.read_parquet(artifact.file("c.parquet"))["c"][0]),
             int(load_file(artifact.file("d.safetensors"))["d"][0]),
             int(np.memmap(artifact.file("e.bin"), np.int64, "r")[0]),
@@ -93,7 +93,7 @@ def whole(path: Path) -> None:
 def write_version(path: Path, version: int) -> None:
     with write(path, Origin("dataset", {"version": version})) as directory:
         (directory / "a.txt").write_text(str(version))
-        write_json(directory / "b.json", version)
+        write_json(directory / "b.json", {"b": version})
         pl.DataFrame({"c": [version] * 100}).write_parquet(directory / "c.parquet")
         save_file({"d": np.full(100, version)}, directory / "d.safetensors")
         np.full(100, version).tofile(directory / "e.bin")

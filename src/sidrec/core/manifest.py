@@ -46,7 +46,7 @@ def parse(text: bytes, where: Path) -> dict[str, Any]:
         plain = {name: str(values[name]) for name in ("kind", "fingerprint")}
         tables = {name: dict(values[name]) for name in ("settings", "made_from")}
         return {**values, **plain, **tables, "files": files}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise ArtifactError(f"{where}: damaged manifest; make the artefact again.") from None
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sidrec.core.checked_files import read_json
 from sidrec.core.errors import ArtifactError, SidrecError, StorageError
 from sidrec.core.locks import locked
 from sidrec.core.manifest import MANIFEST, parse
@@ -81,8 +82,9 @@ class Artifact:
             words = re.sub(rf"{_OPEN_FILES}/{handle}\b", str(self.path / name).replace("\\", r"\\"), words)
         return words
 
-    def json(self, name: str) -> Any:
-        return json.loads(self.file(name).read_text(encoding="utf-8"))
+    def json(self, name: str) -> dict[str, Any]:
+        """A file that holds one JSON object."""
+        return read_json(self.file(name), dict[str, Any])
 
 
 @contextmanager

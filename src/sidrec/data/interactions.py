@@ -141,7 +141,7 @@ def collect(batches: Iterator[Batch], source: str, *, mixed_times: bool = False)
         raise InputError(f"{source}: has no interactions; give a file with at least one row below the header.")
     ordered_users, user_ids = user_codes.in_order(np.concatenate(users))
     ordered_items, item_ids = item_codes.in_order(np.concatenate(items))
-    found = Interactions(
+    collected = Interactions(
         ordered_users,
         ordered_items,
         times.values() if times.parts else None,
@@ -151,8 +151,8 @@ def collect(batches: Iterator[Batch], source: str, *, mixed_times: bool = False)
         tuple(positions),
     )
     if not mixed_times and times.clock in ("whole", "fraction"):
-        _refuse_mixed(found, _MICRO if times.clock == "fraction" else 1)
-    return found
+        _refuse_mixed(collected, _MICRO if times.clock == "fraction" else 1)
+    return collected
 
 
 def _refuse_mixed(found: Interactions, scale: int) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sidrec.core.artifacts import Artifact, Origin, forget_work, opened, write, write_json
 from sidrec.core.checked_tables import read_table
-from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
@@ -141,8 +141,10 @@ class Recommender(ABC):
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:
-        key = str(artifact.settings["model"])
-        settings = cls.settings_class.parse(artifact.settings["settings"], owner=key, where=str(artifact.path))
+        key, values = str(artifact.settings.get("model")), artifact.settings.get("settings")
+        if not isinstance(values, dict):
+            raise ArtifactError(f"{artifact.path}: does not say which settings its model has; train it again.")
+        settings = cls.settings_class.parse(values, owner=key, where=str(artifact.path))
         model = cls(settings, key=key)
         frame = read_table(artifact.file(CATALOG_FILE), {ITEM_ID: "id", COUNT: "count"})
         catalog, counts = Catalog(frame.drop(COUNT)), frame[COUNT].to_numpy().astype(np.int64)

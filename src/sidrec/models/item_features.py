@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from sidrec.core.artifacts import Artifact, write_json
+from sidrec.core.checked_files import read_json
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
@@ -89,7 +90,11 @@ class ItemFacts:
 
     @classmethod
     def read_files(cls, artifact: Artifact) -> ItemFacts:
-        named = Attributes(artifact.json(ATTRIBUTES_FILE)) if artifact.has(ATTRIBUTES_FILE) else None
+        named = (
+            Attributes(read_json(artifact.file(ATTRIBUTES_FILE), dict[str, list[str]]))
+            if artifact.has(ATTRIBUTES_FILE)
+            else None
+        )
         return cls(TextVectors.read_files(artifact), named)
 
 

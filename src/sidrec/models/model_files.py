@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from sidrec.core.artifacts import Artifact, Origin, work_directory
+from sidrec.core.checked_files import damaged
 
 CATALOG_FILE, REMOVED_FILE = "catalog.parquet", "removed.parquet"
 TRAINING_FILE, DATA = "training.json", "data"
@@ -31,6 +32,8 @@ def training_directory(out: Path, origin: Origin) -> Path:
 def data_path(artifact: Artifact) -> Path | None:
     """Where a saved model's training data lie."""
     found = artifact.json(TRAINING_FILE).get(DATA)
+    if not isinstance(found, str | None) or "\0" in (found or ""):
+        raise damaged(artifact.file(TRAINING_FILE), "data is no path")
     return None if found is None else Path(os.path.normpath(artifact.path.absolute() / found))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from sidrec.core.checked_files import read_json_lines
 from sidrec.reports.charts import Bar, Line, Point, bar_chart, line_chart
 from sidrec.reports.summary import SectionSummary
 
@@ -65,4 +65,4 @@ def read_history(model: Path) -> list[dict[str, float]]:
     file = model / "history.jsonl"
     if not file.is_file():
         return []
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [entry for entry in read_json_lines(file, dict[str, float]) if "epoch" in entry]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from sidrec.core.artifacts import Artifact, opened, write_json
+from sidrec.core.checked_files import damaged, read_json, read_tensors, reason
 from sidrec.core.errors import InputError
 from sidrec.embeddings.embedding_space import EmbeddingSpace
-from sidrec.sids.base import Floats, Tokenizer
+from sidrec.sids.base import Floats, Tokenizer, TokenizerSettings
 from sidrec.sids.collisions import Policy, resolve_new
 from sidrec.sids.registry import find_tokenizer
 from sidrec.sids.semantic_ids import SemanticIds
@@ -71,15 +72,15 @@ class TokenizedItems:
 
     @classmethod
     def read_files(cls, artifact: Artifact, fingerprint: str = "") -> TokenizedItems:
-        facts, where = artifact.json(SETTINGS_FILE), str(artifact.path / SETTINGS_FILE)
-        kind = find_tokenizer(facts["tokenizer"]).load_class()
-        settings = kind.settings_class.parse(facts["settings"], owner=kind.key, where=where)
+        facts, where = read_json(artifact.file(SETTINGS_FILE), _Facts), str(artifact.path / SETTINGS_FILE)
+        kind = find_tokenizer(facts.tokenizer).load_class()
+        settings = kind.settings_class.parse(facts.settings, owner=kind.key, where=where)
         return cls(
             ids=SemanticIds.read_files(artifact, fingerprint),
-            tokenizer=kind.from_state(settings, load_file(artifact.file(WEIGHTS_FILE))),
-            policy=cast(Policy, facts["collisions"]),
+            tokenizer=_restored(kind, settings, artifact.file(WEIGHTS_FILE)),
+            policy=facts.collisions,
             report=artifact.json(REPORT_FILE),
-            space=EmbeddingSpace.read_files(artifact) if facts["space"] else None,
+            space=EmbeddingSpace.read_files(artifact) if facts.space else None,
         )
 
     @classmethod
@@ -91,3 +92,26 @@ class TokenizedItems:
     def load(cls, path: Path) -> TokenizedItems:
         with opened(Path(path), "sids") as artifact:
             return cls.from_artifact(artifact)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    tokenizer: str
+    settings: dict[str, Any]
+    collisions: Policy
+    space: bool
+
+
+def _restored(kind: type[Tokenizer], settings: TokenizerSettings, file: Path) -> Tokenizer:
+    """The tokenizer of a file, tried on one vector: whatever does not fit together shows there."""
+    state = read_tensors(file)
+    try:
+        width = int(state["width"][0])
+        if not any(width in array.shape for name, array in state.items() if name != "width"):
+            raise ValueError(f"no array is {width} wide")
+        tokenizer = kind.from_state(settings, state)
+        if tokenizer.encode(np.zeros((1, width), np.float32)).shape != (1, len(tokenizer.codebook_sizes)):
+            raise ValueError("it gives another number of codes")
+    except Exception as error:  # arrays of the wrong shape or kind may raise anything
+        raise damaged(file, f"is no {kind.key} tokenizer with these settings ({reason(error)})") from None
+    return tokenizer

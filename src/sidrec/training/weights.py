@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from sidrec.core.checked_files import damaged, reason
 from sidrec.core.errors import ArtifactError
 
 FROZEN = "frozen"
@@ -51,13 +52,33 @@ def write_weights(module: nn.Module, file: Path) -> None:
 
 def read_weights(module: nn.Module, file: Path) -> None:
     """Take back what `write_weights` wrote; a module whose frozen part is another one is refused."""
-    with safe_open(file, "pt") as stored:
-        frozen = (stored.metadata() or {}).get(FROZEN, "")
+    frozen = _check_header(module, file)
     if frozen != frozen_hash(module):
         raise ArtifactError(
             f"{file}: was learned on top of a frozen network with other weights; give the one it was trained with."
         )
-    put_back(module, load_file(file))
+    try:
+        put_back(module, load_file(file))
+    except (KeyError, RuntimeError, ValueError, TypeError, SafetensorError) as error:
+        raise damaged(file, f"holds weights that do not fit ({reason(error)})") from None
+    bad = next((name for name, tensor in module.named_parameters() if not torch.isfinite(tensor).all()), None)
+    if bad is not None:
+        raise damaged(file, f"{bad} holds NaN or infinity")
+
+
+def _check_header(module: nn.Module, file: Path) -> str:
+    """Names, shapes and kinds before any tensor is read; gives the hash of the frozen part it was learned on."""
+    wanted = {name: list(tensor.shape) for name, tensor in learned(module).items()}
+    try:
+        with safe_open(file, "pt") as stored:
+            found = {name: stored.get_slice(name).get_shape() for name in stored.keys()}  # noqa: SIM118
+            frozen = str((stored.metadata() or {}).get(FROZEN, ""))
+    except Exception as error:  # a parser that is lied to may raise anything
+        raise damaged(file, f"is not a readable safetensors file ({reason(error)})") from None
+    odd = next((name for name in {**wanted, **found} if wanted.get(name) != found.get(name)), None)
+    if odd is not None:
+        raise damaged(file, f"{odd} has the shape {found.get(odd)}, this network needs {wanted.get(odd)}")
+    return frozen
 
 
 def copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

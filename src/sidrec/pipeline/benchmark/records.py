@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from sidrec.core.artifacts import write_json
+from sidrec.core.checked_files import read_json
+from sidrec.core.errors import ArtifactError
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class CellRecord:
     def read(cls, path: Path) -> CellRecord | None:
         """The record, or None where there is none that this version understands."""
         try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            return read_json(path, cls)
+        except ArtifactError:
             return None
 
     def line(self) -> str:
