@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from dataclasses import dataclass
 
+from sidrec.core.checked_files import read_json
 from sidrec.core.pages.tables import Entry, Table
 from sidrec.reports.runs import Benchmark
 from sidrec.sids.tokenized_items import REPORT_FILE
@@ -36,24 +36,38 @@ def health_table(benchmark: Benchmark) -> Table | None:
     for directory, dataset in directories.items():
         file = benchmark.out / directory / REPORT_FILE
         if file.is_file():
-            lines.append(_line(dataset, json.loads(file.read_text(encoding="utf-8"))))
+            lines.append(read_json(file, _Health).line(dataset))
     if not lines:
         return None
     rows = tuple(tuple(Entry(text, number=column > 1) for column, text in enumerate(line)) for line in lines)
     return Table("tokenizer-health", _COLUMNS, rows, (_COLUMNS, *lines), _NOTE)
 
 
-def _line(dataset: str, report: dict[str, Any]) -> tuple[str, ...]:
-    return (
-        dataset,
-        str(report["tokenizer"]),
-        f"{report['items']:,}",
-        f"{report['collisions_before']:,}",
-        f"{report['collisions_after']:,}",
-        f"{report['moved_items']:,}",
-        f"{report['used_codes']:,} of {report['codes']:,}",
-        " / ".join(f"{value:.0f}" for value in report["perplexity_per_codebook"]),
-        f"{report['reconstruction_error']:.3f}",
-        f"{report['neighbour_agreement']:.1%}",
-        f"{report['seconds']:.1f}",
-    )
+@dataclass(frozen=True)
+class _Health:
+    """The figures of a report that are shown."""
+
+    tokenizer: str
+    items: int
+    collisions_before: int
+    collisions_after: int
+    moved_items: int
+    used_codes: int
+    codes: int
+    perplexity_per_codebook: list[float]
+    reconstruction_error: float
+    neighbour_agreement: float
+    seconds: float
+
+    def line(self, dataset: str) -> tuple[str, ...]:
+        counts = (self.items, self.collisions_before, self.collisions_after, self.moved_items)
+        return (
+            dataset,
+            self.tokenizer,
+            *(f"{count:,}" for count in counts),
+            f"{self.used_codes:,} of {self.codes:,}",
+            " / ".join(f"{value:.0f}" for value in self.perplexity_per_codebook),
+            f"{self.reconstruction_error:.3f}",
+            f"{self.neighbour_agreement:.1%}",
+            f"{self.seconds:.1f}",
+        )

@@ -55,7 +55,7 @@ def _read(path: Path, out: Path, kind: type) -> Any:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise ArtifactError(f"{out}: holds no benchmark; make one with `sidrec benchmark PLAN.toml`.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ArtifactError(_damaged(path)) from None
     if not isinstance(found, kind):
         raise ArtifactError(_damaged(path))
