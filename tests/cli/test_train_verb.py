@@ -18,6 +18,7 @@ from sidrec.cli.app import main
 from sidrec.data.synthetic import clusters
 from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
+from sidrec.training.optimizer import Optimizer
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +126,27 @@ def test_a_checkpoint_of_other_ids_or_settings_is_never_taken_up(inputs, tmp_pat
     assert run(monkeypatch, *words(inputs, tmp_path / "fresh", *other)) == 0
     assert weights(tmp_path / "m") == weights(tmp_path / "fresh")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "m"]
+
+
+def test_after_a_divergence_a_lower_rate_goes_on_where_the_message_says(inputs, tmp_path, monkeypatch, capsys) -> None:
+    more = ("--set", "training.checkpoint_seconds=0", "--set", "training.epochs=3", "--set", "training.batch_size=16")
+    wild, calm = ("--set", "training.learning_rate=0.01"), ("--set", "training.learning_rate=0.001")
+    moves = Optimizer.move
+
+    def diverge(self, *args):
+        steps.append(1)
+        return None if len(steps) > 6 else moves(self, *args)
+
+    with monkeypatch.context() as broken:
+        steps: list[int] = []
+        broken.setattr(Optimizer, "move", diverge)
+        assert run(broken, *words(inputs, tmp_path / "m", *more, *wild)) == 2
+    said = capsys.readouterr().err
+    assert "lower training.learning_rate (now 0.01) and resume: the last good checkpoint is kept in" in said
+    assert "(--resume)." in said
+    assert run(monkeypatch, *words(inputs, tmp_path / "m", *more, *calm, "--resume")) == 0
+    assert "resumed at epoch" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
 @pytest.mark.slow

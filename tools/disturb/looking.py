@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 Prints = dict[str, str]
 """A hash for every file by its name; an output that is not there has none at all."""
 
 
+_SPEED = re.compile(rb'"samples_per_second": [^,}]+')
+"""The one measure that a standing clock does not make alike: a resumed epoch's speed is that of its rest."""
+
+
 def prints_of(path: Path) -> Prints:
+    """Without speeds, and without the name of the trial's folder, which a plan's file says in full."""
     if path.is_file():
         return {path.name: _hash(path)}
-    return {file.relative_to(path).as_posix(): _hash(file) for file in sorted(path.rglob("*")) if file.is_file()}
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return {file.relative_to(path).as_posix(): _lasting_hash(file, path.parent) for file in files}
+
+
+def _lasting_hash(file: Path, home: Path) -> str:
+    data = file.read_bytes()
+    if file.name == "manifest.json":
+        values = json.loads(data)
+        values["files"].pop("history.jsonl", None)
+        data = json.dumps(values).encode()
+    if file.suffix in (".json", ".jsonl"):
+        data = _SPEED.sub(b"", data.replace(str(home).encode(), b"HOME"))
+    return hashlib.sha256(data).hexdigest()
 
 
 def differences(found: Prints, wanted: Prints) -> str:

@@ -130,13 +130,14 @@ def forget_work(path: Path) -> None:
 def tidy(path: Path, origin: Origin) -> None:
     """Beside a finished output: remove what its writer left that died between giving it its name and the end."""
     path = Path(path).resolve()
-    work, lock = work_directory(path, origin), path.parent / f".{path.name}.lock"
-    if not (work.exists() or lock.exists() or siblings(path, "tmp")):
+    works = [work for work in siblings(path, "work") if work.name.endswith(origin.fingerprint[:12])]
+    if not (works or siblings(path, "tmp") or (path.parent / f".{path.name}.lock").exists()):
         return
     with locked_if_free(path) as free:
         if free:
             _sweep(path)
-            remove(work)
+            for work in works:
+                remove(work)
 
 
 def _found(path: Path, origin: Origin, stack: ExitStack) -> Artifact | None:

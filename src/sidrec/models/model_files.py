@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from sidrec.core.artifacts import Artifact, Origin, work_directory
 from sidrec.core.checked_files import damaged
+from sidrec.core.storage import siblings
+from sidrec.training.options import MAY_CHANGE
 
 CATALOG_FILE, REMOVED_FILE = "catalog.parquet", "removed.parquet"
 TRAINING_FILE, DATA = "training.json", "data"
@@ -24,9 +27,28 @@ def leads() -> bool:
 def training_directory(out: Path, origin: Origin) -> Path:
     """Where an unfinished training of this origin for the model at `out` keeps its checkpoints.
 
-    Its name carries the origin, so that a checkpoint is never taken up by other data, IDs or settings.
+    Its name carries the origin, so that a checkpoint is never taken up by other data, IDs or settings; and before that
+    the origin without what may change while a training runs, for `take_up`.
     """
-    return work_directory(Path(out), origin)
+    return Path(f"{_alike(out, origin)}{origin.fingerprint[:12]}")
+
+
+def take_up(out: Path, origin: Origin) -> bool:
+    """Whether there is a cut-off training to go on with; one that differs only in what may change while a training runs
+    (its learning rate, say) becomes one of this origin."""
+    directory = training_directory(out, origin)
+    others = [] if directory.exists() else siblings(Path(out).resolve(), "work")
+    for other in [other for other in others if str(other).startswith(_alike(out, origin))][:1]:
+        other.rename(directory)
+    return directory.exists()
+
+
+def _alike(out: Path, origin: Origin) -> str:
+    """How the names of those begin that differ only in what may change while a training runs."""
+    settings = dict(origin.settings["settings"])
+    if "training" in settings:
+        settings["training"] = {key: value for key, value in settings["training"].items() if key not in MAY_CHANGE}
+    return f"{work_directory(out, replace(origin, settings={**origin.settings, 'settings': settings}))}-"
 
 
 def data_path(artifact: Artifact) -> Path | None:

@@ -12,7 +12,7 @@ from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Dataset
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import HasSemanticIds
-from sidrec.models.model_files import leads, training_directory
+from sidrec.models.model_files import leads, take_up
 from sidrec.models.registry import model_from
 from sidrec.pipeline.recipes import Recipe
 
@@ -49,7 +49,7 @@ def train(
     def fit() -> Trained:
         if unfinished == "restart" and leads():
             forget_work(out)
-        if unfinished == "resume" and not training_directory(out, origin).exists():
+        if unfinished == "resume" and leads() and not take_up(out, origin):
             words = "no cut-off training with these settings on this data; begin one without resuming."
             raise ArtifactError(f"{out}: {words}", arguments=("resume",))
         return Trained(model.fit(dataset, out=out, progress=progress), skipped=False)

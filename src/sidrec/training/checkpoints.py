@@ -27,13 +27,11 @@ from sidrec.core import artifacts
 from sidrec.core.errors import ArtifactError, TrainingError
 from sidrec.core.storage import recover
 from sidrec.training.early_stopping import EarlyStopping
-from sidrec.training.options import TrainingOptions
+from sidrec.training.options import MAY_CHANGE, MAY_CHANGE_ALWAYS, TrainingOptions
 from sidrec.training.weights import copied, frozen_hash, learned
 
 NAME = "checkpoint"
 OTHER_FROZEN_PART = "the frozen part of the network has other weights"
-_FREE = frozenset({"minutes", "checkpoint_seconds", "trackers", "device"})
-_FREE_WHILE_RUNNING = _FREE | {"learning_rate", "clip_norm"}
 
 
 @dataclass
@@ -98,7 +96,7 @@ def load(workdir: Path, wanted: artifacts.Origin) -> Snapshot | None:
 
 def _snapshot(path: Path, found: artifacts.Artifact, wanted: artifacts.Origin) -> Snapshot:
     state = RunState.from_json(found.json("state.json"))
-    changes = _changes(found.settings, wanted.settings, _FREE if state.finished else _FREE_WHILE_RUNNING)
+    changes = _changes(found.settings, wanted.settings, MAY_CHANGE_ALWAYS if state.finished else MAY_CHANGE)
     if changes:
         raise TrainingError(
             f"{path}: belongs to another training ({'; '.join(changes)}); "

@@ -131,11 +131,12 @@ class _Run:
 
     def _give_up(self, what: str) -> NoReturn:
         kept = self.workdir is not None and (self.workdir / checkpoints.NAME).exists()
-        where = f" The last good checkpoint is kept in {self.workdir}." if kept else ""
+        how = f"resume: the last good checkpoint is kept in {self.workdir}." if kept else "train again."
         raise TrainingError(
             f"{self.name}: {what} in epoch {self.state.epoch + 1}, step {self.state.step + 1} of "
             f"{self.steps_per_epoch}; lower training.learning_rate (now {self.options.learning_rate:g}) "
-            f"and train again.{where}"
+            f"and {how}",
+            arguments=("resume",) if kept else (),
         )
 
     # -- epochs

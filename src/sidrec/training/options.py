@@ -8,6 +8,10 @@ from pydantic import Field
 
 from sidrec.core.settings import Seed, Settings
 
+MAY_CHANGE_ALWAYS = frozenset({"minutes", "checkpoint_seconds", "trackers", "device"})
+MAY_CHANGE = MAY_CHANGE_ALWAYS | {"learning_rate", "clip_norm"}
+"""Options with which a cut-off training may go on other than it began; a finished one has the former only."""
+
 
 class TrainingOptions(Settings):
     """Options of THE training loop; every model's settings carry one as `training`."""
