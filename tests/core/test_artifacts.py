@@ -320,7 +320,8 @@ def test_a_killed_writer_leaves_the_old_one_or_the_new_one(tmp_path, seed):
 def test_what_a_writer_left_that_died_at_the_very_end_goes_with_the_next_run(tmp_path):
     path, other = save(tmp_path / "run"), tmp_path / ".run.work-0123456789ab"
     work, lock = work_directory(path, ORIGIN), tmp_path / ".run.lock"
-    for left in (work, tmp_path / ".run.tmp-host-1-ab", other):
+    blocks = work.with_name(f"{work.name}-blocks")
+    for left in (work, blocks, tmp_path / ".run.tmp-host-1-ab", other):
         left.mkdir()
     lock.touch()
     with other_writer(path):  # somebody is at it: all of that may be his

@@ -18,7 +18,7 @@ _SPEED = re.compile(rb'"samples_per_second": [^,}]+')
 def prints_of(path: Path) -> Prints:
     """Without speeds, and without the name of the trial's folder, which a plan's file says in full."""
     if path.is_file():
-        return {path.name: _hash(path)}
+        return {"": _hash(path)}
     files = sorted(file for file in path.rglob("*") if file.is_file())
     return {file.relative_to(path).as_posix(): _lasting_hash(file, path.parent) for file in files}
 

@@ -130,7 +130,7 @@ def forget_work(path: Path) -> None:
 def tidy(path: Path, origin: Origin) -> None:
     """Beside a finished output: remove what its writer left that died between giving it its name and the end."""
     path = Path(path).resolve()
-    works = [work for work in siblings(path, "work") if work.name.endswith(origin.fingerprint[:12])]
+    works = [work for work in siblings(path, "work") if origin.fingerprint[:12] in work.name]
     if not (works or siblings(path, "tmp") or (path.parent / f".{path.name}.lock").exists()):
         return
     with locked_if_free(path) as free:
