@@ -50,7 +50,7 @@ def _with_limit(body: Body, about: str, draw: Random) -> Body:
 
     def limited() -> None:
         used = 1 + max((int(one.name) for one in Path("/proc/self/fd").glob("*")), default=9)
-        resource.setrlimit(kind, (most or used + draw.randint(0, 12), resource.RLIM_INFINITY))
+        resource.setrlimit(kind, (most or used + draw.randint(0, 12), resource.getrlimit(kind)[1]))
         body()
 
     return limited
