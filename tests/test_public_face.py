@@ -12,8 +12,8 @@ import pytest
 
 import sidrec
 
-ASKED = """LLaDARec SASRec SASRecSoftmax GRU4Rec BERT4Rec FMLPRec LRURec DreamRec DiffuRec Popularity Dataset
-read_dataset load evaluate compare tokenize embed models SidrecError __version__ recommend_many benchmark report
+ASKED = """LLaDARec LLaDARecPlus SASRec SASRecSoftmax GRU4Rec BERT4Rec FMLPRec LRURec DreamRec DiffuRec Popularity
+Dataset read_dataset load evaluate compare tokenize embed models SidrecError __version__ recommend_many benchmark report
 demo_shop model"""
 
 

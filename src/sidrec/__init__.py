@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sidrec.models.fmlprec import FMLPRec
     from sidrec.models.gru4rec import GRU4Rec
     from sidrec.models.llada_rec.recommender import LLaDARec
+    from sidrec.models.llada_rec_plus.recommender import LLaDARecPlus
     from sidrec.models.lrurec import LRURec
     from sidrec.models.popularity import Popularity
     from sidrec.models.registry import models
@@ -40,6 +41,7 @@ __all__ = [
     "FMLPRec",
     "GRU4Rec",
     "LLaDARec",
+    "LLaDARecPlus",
     "LRURec",
     "Popularity",
     "SASRec",
@@ -73,6 +75,7 @@ _PLACES = {
     "sidrec.models.fmlprec": ("FMLPRec",),
     "sidrec.models.gru4rec": ("GRU4Rec",),
     "sidrec.models.llada_rec.recommender": ("LLaDARec",),
+    "sidrec.models.llada_rec_plus.recommender": ("LLaDARecPlus",),
     "sidrec.models.lrurec": ("LRURec",),
     "sidrec.models.popularity": ("Popularity",),
     "sidrec.models.sasrec": ("SASRec", "SASRecSoftmax"),
