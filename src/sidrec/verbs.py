@@ -69,6 +69,7 @@ def tokenize(
     *,
     tokenizer: str = "multi-head-vqvae",
     collisions: str = "unique",
+    collaborative: ItemEmbeddings | Where | None = None,
     titles: Sequence[str] | None = None,
     out: Where | None = None,
     progress: Progress | None = None,
@@ -76,13 +77,14 @@ def tokenize(
 ) -> TokenizedItems:
     """A semantic ID for every item.
 
-    Further options are the tokenizer's own: `n_codes=4`, `codebook_size=256`, `seed=0`, ... `titles` are shown in the
-    health report that is kept with `out`.
+    Further options are the tokenizer's own: `n_codes=4`, `codebook_size=256`, `seed=0`, ... With `inputs="both"` IDs
+    speak of the text and of the `collaborative` vectors of a trained model. `titles` are shown in the health report
+    that is kept with `out`.
     """
     values = {"tokenizer": tokenizer, "collisions": collisions, "options": options}
     settings = TokenizeSettings.parse(values, owner="tokenize", where="tokenize")
-    found = embeddings if isinstance(embeddings, ItemEmbeddings) else ItemEmbeddings.load(Path(embeddings))
-    return give_ids(found, settings, progress, None if out is None else Path(out), titles)
+    others = None if collaborative is None else _embeddings(collaborative)
+    return give_ids(_embeddings(embeddings), settings, progress, None if out is None else Path(out), titles, others)
 
 
 def evaluate(
@@ -152,6 +154,10 @@ def _dataset(model: Recommender | Where, data: Dataset | Where | None) -> Datase
             f"this {model.key} was trained on data in memory; give the data as well: evaluate(model, data)."
         )
     return Dataset.load(model.data_path)
+
+
+def _embeddings(vectors: ItemEmbeddings | Where) -> ItemEmbeddings:
+    return vectors if isinstance(vectors, ItemEmbeddings) else ItemEmbeddings.load(Path(vectors))
 
 
 def _catalog(items: Dataset | Catalog | Where) -> Catalog:

@@ -63,3 +63,13 @@ def test_mistakes_are_said_in_words(embeddings: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="codebook_size=7"):
         run(embeddings, "--tokenizer", "opq", "--out", tmp_path / "ids", "--set", "codebook_sizes=[2,4]")
     assert not (tmp_path / "ids").exists()
+
+
+def test_ids_from_text_and_a_models_vectors(embeddings: Path, tmp_path: Path) -> None:
+    vectors = np.random.default_rng(1).normal(size=(40, 3)).astype(np.float32)
+    ItemEmbeddings([f"i{item}" for item in range(40)], vectors, np.zeros(40, bool)).save(tmp_path / "learned")
+    options = ("--tokenizer", "opq", "--set", "codebook_size=8", "--collaborative", tmp_path / "learned")
+    report = json.loads(run(embeddings, "--out", tmp_path / "ids", *options, "--set", "inputs=both", "--json"))
+    assert report["unique_ids"] == 40
+    with pytest.raises(SettingsError, match="takes no collaborative vectors; set inputs to both"):
+        run(embeddings, "--out", tmp_path / "other", *options)

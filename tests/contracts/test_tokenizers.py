@@ -10,6 +10,7 @@ import pytest
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.sids.base import Tokenizer
 from sidrec.sids.id_keys import id_keys
+from sidrec.sids.inputs import TokenizerInputs
 from sidrec.sids.quality import relative_error
 from sidrec.sids.registry import TOKENIZERS, find_tokenizer
 from sidrec.sids.unique_ids import make_unique
@@ -69,6 +70,19 @@ def test_state_brings_the_tokenizer_back(fitted: Tokenizer) -> None:
 
 def test_the_same_seed_gives_the_same_codes(fitted: Tokenizer) -> None:
     assert (build(fitted.key).fit(clustered()).encode(clustered()) == fitted.encode(clustered())).all()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_ids_can_speak_of_text_and_collaborative_vectors(key: str) -> None:
+    inputs, new = TokenizerInputs(clustered(), clustered(width=4, seed=3)), clustered(seed=9)
+    with pytest.raises(SettingsError, match=f"this {key} needs collaborative vectors"):
+        build(key, inputs="both").fit(clustered())
+    fitted = build(key, inputs="both").fit(inputs)
+    codes = fitted.encode(inputs)
+    assert codes.shape == (200, 3) and fitted.reconstruct(codes).shape == (200, 14)
+    again = type(fitted).from_state(fitted.settings, fitted.state())
+    assert (again.encode(inputs) == codes).all()
+    assert (again.encode(new) == fitted.encode(TokenizerInputs(new))).all()  # new items have no collaborative vectors
 
 
 def test_wrong_width_and_nan_are_refused(fitted: Tokenizer) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import SilentProgress
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
@@ -112,3 +114,24 @@ def test_vectors_that_stay_on_disk_are_taken_as_they_are(tmp_path: Path) -> None
     settings = SETTINGS.model_copy(update={"options": {"codebook_size": 8, "n_codes": 3, "pca": None}})
     from_disk = tokenize(ItemEmbeddings.load(tmp_path / "emb"), settings)
     assert (from_disk.ids.codes == tokenize(embeddings(), settings).ids.codes).all()
+
+
+def test_ids_from_text_and_collaborative_vectors(tmp_path: Path) -> None:
+    text, rng = embeddings(), np.random.default_rng(5)
+    learned = ItemEmbeddings(
+        text.item_ids, rng.normal(size=(len(text.item_ids), 6)).astype(np.float32), text.missing_text, fingerprint="one"
+    )
+    both = TokenizeSettings(tokenizer="rq-kmeans", options={"codebook_size": 16, "inputs": "both"})
+    made = tokenize(text, both, out=tmp_path / "ids", collaborative=learned)
+    assert made.ids.n_unique == made.ids.n_items
+    assert (made.ids.codes == tokenize(text, both, collaborative=learned).ids.codes).all()
+    assert open_artifact(tmp_path / "ids").made_from == {"embeddings": text.fingerprint, "collaborative": "one"}
+    grown = TokenizedItems.load(tmp_path / "ids").with_new_items(text.vectors[:2], ["new", "newer"])
+    assert grown.ids.n_items == made.ids.n_items + 2
+    notes = Notes()
+    tokenize(text, both, notes, tmp_path / "ids", collaborative=replace(learned, fingerprint="two"))
+    assert notes.lines == []  # other vectors, so nothing is found finished
+    with pytest.raises(SettingsError, match="needs collaborative vectors"):
+        tokenize(text, both)
+    with pytest.raises(InputError, match="are of other items"):
+        tokenize(text, both, collaborative=replace(learned, item_ids=[f"x{item_id}" for item_id in text.item_ids]))

@@ -28,6 +28,10 @@ def tokenize(
     collisions: Annotated[
         str, typer.Option(help="unique (an ID of its own for every item), extra-code, sinkhorn or keep.")
     ] = "unique",
+    collaborative: Annotated[
+        Path | None,
+        typer.Option(help="Vectors of a trained model (sidrec embed --from-model), with --set inputs=both."),
+    ] = None,
     data: Annotated[Path | None, typer.Option(help="The dataset, for titles in the report.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Any setting, as codebook_size=256.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -41,6 +45,7 @@ def tokenize(
     items = ItemEmbeddings.load(embeddings)
     titles = None if data is None else _titles(data, items.item_ids)
     ways: dict[str, Any] = {"tokenizer": tokenizer, "collisions": collisions, "titles": titles, "out": out}
+    ways["collaborative"] = collaborative
     report = give_ids(items, progress=console.progress(), **ways, **parse_assignments(set_ or [])).report
     if json:
         console.show_json({**report, "out": str(out)})

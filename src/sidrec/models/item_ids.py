@@ -42,6 +42,7 @@ class ItemIds:
         workdir: Path | None = None,
     ) -> ItemIds:
         """Text to vectors to IDs; unfinished work is kept in `workdir`."""
+        settings.build().check_inputs(collaborative=False)
         vectors, ids = (None, None) if workdir is None else (workdir / "embeddings", workdir / "sids")
         return cls(tokenize(embed_catalog(catalog, embedding, progress, vectors), settings, progress, ids))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Seed, Settings
 from sidrec.sids.input_space import InputSpace
+from sidrec.sids.inputs import Floats, JoinedInputs, TokenizerInputs, as_inputs, check_width
 
-Floats = NDArray[np.float32]
 Codes = NDArray[np.int32]
 State = Mapping[str, NDArray[np.float32]]
 _Rows = TypeVar("_Rows", Floats, Codes)
@@ -32,6 +32,11 @@ class TokenizerSettings(Settings):
     """Codes per codebook (K)."""
     codebook_sizes: tuple[int, ...] | None = None
     """One size per slot, instead of `n_codes` and `codebook_size`."""
+    inputs: Literal["text", "both"] = "text"
+    """`text`: the item vectors alone, whatever they were made from. `both`: side by side with collaborative vectors,
+    such as those of a trained item-ID model, each kind with the same variance in all."""
+    collaborative_weight: float = Field(1.0, gt=0)
+    """How much the collaborative vectors count beside the text's 1, where both are taken."""
     pca: int | None = Field(128, ge=1)
     """Principal axes of the vectors to keep; None takes the vectors as they are."""
     whiten: bool = True
@@ -59,6 +64,7 @@ class Tokenizer(ABC):
         if settings is not None and values:
             raise SettingsError("give either a settings object or single settings, not both.")
         self.settings = settings or self.settings_class.parse(values, owner=self.key, where=type(self).__name__)
+        self._joined = JoinedInputs()
         self._space: InputSpace | None = None
         self._width = 0
 
@@ -69,22 +75,59 @@ class Tokenizer(ABC):
     @property
     def space(self) -> InputSpace:
         if self._space is None:
-            raise InputError(f"this {self.key} tokenizer is not fitted yet; call fit(vectors) first.")
+            raise self._not_fitted()
         return self._space
 
-    def fit(self, vectors: Floats, progress: Progress | None = None, workdir: Path | None = None) -> Self:
-        """Learn codebooks; `workdir` keeps the checkpoints of tokenizers that train."""
-        vectors = checked(vectors)
-        self._space = InputSpace.fit(vectors, self.settings.pca, self.settings.whiten)
-        self._width = vectors.shape[1]
-        self._fit(self._space.apply(vectors), progress or SilentProgress(), workdir)
+    @property
+    def text_width(self) -> int:
+        """Numbers of the text vectors it was fitted on."""
+        return self._width if self._joined.text is None else len(self._joined.text.mean)
+
+    @property
+    def needs_collaborative(self) -> bool:
+        """Whether it cannot be fitted on the text alone."""
+        return self.settings.inputs == "both"
+
+    def check_inputs(self, *, collaborative: bool) -> None:
+        """Refuse what is missing and what would be ignored, before anything is made."""
+        if self.needs_collaborative and not collaborative:
+            raise SettingsError(
+                f"this {self.key} needs collaborative vectors as well; give the vectors of a trained item-ID model.",
+                arguments=("collaborative",),
+            )
+        if collaborative and not self.needs_collaborative:
+            raise SettingsError(
+                f"this {self.key} takes no collaborative vectors; set inputs to both, or leave them out.",
+                arguments=("collaborative",),
+            )
+
+    def fit(
+        self, vectors: Floats | TokenizerInputs, progress: Progress | None = None, workdir: Path | None = None
+    ) -> Self:
+        """Learn codebooks; an array alone is the items' text. `workdir` keeps checkpoints of tokenizers that train."""
+        given = as_inputs(vectors)
+        self.check_inputs(collaborative=given.collaborative is not None)
+        given, both = given.checked(), self.settings.inputs == "both"
+        self._joined = JoinedInputs.fit(given, self.settings.collaborative_weight) if both else JoinedInputs()
+        joined = self._joined.apply(given)
+        self._space = InputSpace.fit(joined, self.settings.pca, self.settings.whiten)
+        self._width = joined.shape[1]
+        self._fit(self._space.apply(joined), given, progress or SilentProgress(), workdir)
         return self
 
-    def encode(self, vectors: Floats) -> Codes:
+    def joined(self, vectors: Floats | TokenizerInputs) -> Floats:
+        """What is quantised, before its principal axes are taken: the text's vectors, or both kinds side by side."""
+        if self._space is None:
+            raise self._not_fitted()
+        joined = self._joined.apply(as_inputs(vectors).checked(allow_empty=True))
+        check_width(joined, self._width)
+        return joined
+
+    def encode(self, vectors: Floats | TokenizerInputs) -> Codes:
         """The nearest code in every slot: (n, n_codes)."""
         return self._in_chunks(self._encode, self._inputs(vectors), np.zeros((0, len(self.codebook_sizes)), np.int32))
 
-    def code_distances(self, vectors: Floats, codes: Codes | None = None) -> Floats:
+    def code_distances(self, vectors: Floats | TokenizerInputs, codes: Codes | None = None) -> Floats:
         """Squared distance to the latent with each code in each slot, up to a constant per item: (n, n_codes, max K).
 
         The other slots are as in `codes` (by default: as `encode` chooses); beyond a slot's own K it is infinite.
@@ -102,19 +145,21 @@ class Tokenizer(ABC):
 
     def state(self) -> dict[str, NDArray[np.float32]]:
         """Everything learned, as arrays; `from_state` brings it back."""
-        return {**self.space.state(), "width": np.array([self._width], np.float32), **self._state()}
+        width = np.array([self._width], np.float32)
+        return {**self._joined.state(), **self.space.state(), "width": width, **self._state()}
 
     @classmethod
     def from_state(cls, settings: TokenizerSettings, state: State) -> Self:
         tokenizer = cls(settings)
+        tokenizer._joined = JoinedInputs.from_state(state)
         tokenizer._space = InputSpace.from_state(state)
         tokenizer._width = int(state["width"][0])
         tokenizer._restore(state)
         return tokenizer
 
     @abstractmethod
-    def _fit(self, inputs: Floats, progress: Progress, workdir: Path | None) -> None:
-        """Learn from the inputs."""
+    def _fit(self, inputs: Floats, given: TokenizerInputs, progress: Progress, workdir: Path | None) -> None:
+        """Learn from the inputs, which are made of `given`."""
 
     @abstractmethod
     def _encode(self, inputs: Floats) -> Codes:
@@ -136,31 +181,13 @@ class Tokenizer(ABC):
     def _restore(self, state: State) -> None:
         """Take the learned arrays back."""
 
-    def _inputs(self, vectors: Floats) -> Floats:
-        space, vectors = self.space, checked(vectors, allow_empty=True)
-        if vectors.shape[1] != self._width:
-            raise InputError(
-                f"vectors have {vectors.shape[1]} numbers, this tokenizer was fitted on {self._width}; "
-                "embed the items with the same encoder and the same pca."
-            )
-        return space.apply(vectors)
+    def _inputs(self, vectors: Floats | TokenizerInputs) -> Floats:
+        return self.space.apply(self.joined(vectors))
+
+    def _not_fitted(self) -> InputError:
+        return InputError(f"this {self.key} tokenizer is not fitted yet; call fit(vectors) first.")
 
     @staticmethod
     def _in_chunks(work: Callable[..., _Rows], rows: Floats | Codes, empty: _Rows) -> _Rows:
         chunks = [work(rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK)]
         return np.concatenate(chunks) if chunks else empty
-
-
-def checked(vectors: Floats, *, allow_empty: bool = False) -> Floats:
-    """Float32 rows without NaN or infinity, or an error that names the first bad row."""
-    # vectors may be a read-only view of a file, which torch does not take
-    vectors = np.require(vectors, dtype=np.float32, requirements=["C", "W"])
-    if vectors.ndim != 2 or vectors.shape[1] == 0 or (len(vectors) == 0 and not allow_empty):
-        raise InputError(f"item vectors have shape {vectors.shape}; a row of numbers for each of at least one item.")
-    bad = np.flatnonzero(~np.isfinite(vectors.sum(axis=1, dtype=np.float64)))
-    if len(bad):
-        raise InputError(
-            f"item vectors have NaN or infinite numbers in {len(bad)} of {len(vectors)} rows, first in row {bad[0]}; "
-            "embed these items again or leave them out."
-        )
-    return vectors

@@ -13,8 +13,9 @@ from pydantic import Field
 from torch import Tensor
 
 from sidrec.core.progress import Progress
-from sidrec.sids.base import Codes, Floats, State, Tokenizer, TokenizerSettings
+from sidrec.sids.base import Codes, State, Tokenizer, TokenizerSettings
 from sidrec.sids.codebook import Codebooks
+from sidrec.sids.inputs import Floats, TokenizerInputs
 
 
 class OPQSettings(TokenizerSettings):
@@ -33,7 +34,7 @@ class OPQ(Tokenizer):
     _rotation: NDArray[np.float32]  # (padded width, padded width)
     _inner: int
 
-    def _fit(self, inputs: Floats, progress: Progress, workdir: Path | None) -> None:  # noqa: ARG002
+    def _fit(self, inputs: Floats, given: TokenizerInputs, progress: Progress, workdir: Path | None) -> None:  # noqa: ARG002
         self._inner = inputs.shape[1]
         slots = len(self.codebook_sizes)
         width = -(-self._inner // slots) * slots

@@ -8,7 +8,8 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from sidrec.sids.base import Codes, Floats, Tokenizer
+from sidrec.sids.base import Codes, Tokenizer
+from sidrec.sids.inputs import Floats
 from sidrec.sids.semantic_ids import SemanticIds
 
 _NEIGHBOURS = 10

@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from sidrec.core.progress import Progress
-from sidrec.sids.base import Codes, Floats, State, Tokenizer, TokenizerSettings
+from sidrec.sids.base import Codes, State, Tokenizer, TokenizerSettings
 from sidrec.sids.codebook import Codebooks
+from sidrec.sids.inputs import Floats, TokenizerInputs
 
 
 class RQKMeansSettings(TokenizerSettings):
@@ -25,7 +26,7 @@ class RQKMeans(Tokenizer):
     settings_class: ClassVar[type[TokenizerSettings]] = RQKMeansSettings
     _books: Codebooks
 
-    def _fit(self, inputs: Floats, progress: Progress, workdir: Path | None) -> None:  # noqa: ARG002
+    def _fit(self, inputs: Floats, given: TokenizerInputs, progress: Progress, workdir: Path | None) -> None:  # noqa: ARG002
         self._books = Codebooks(self.codebook_sizes, inputs.shape[1])
         left = torch.from_numpy(inputs)
         with progress.task(self.key, total=len(self.codebook_sizes)) as task, torch.no_grad():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import numpy as np
 from pydantic import Field
 
 from sidrec.core.artifacts import Origin, ensure, forget_work, work_directory, write
+from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.sids.base import Tokenizer
 from sidrec.sids.collisions import Policy, check_room, resolve
+from sidrec.sids.inputs import TokenizerInputs
 from sidrec.sids.quality import health
 from sidrec.sids.registry import find_tokenizer
 from sidrec.sids.semantic_ids import SemanticIds
@@ -41,52 +44,80 @@ def tokenize(
     progress: Progress | None = None,
     out: Path | None = None,
     titles: Sequence[str] | None = None,
+    collaborative: ItemEmbeddings | None = None,
 ) -> TokenizedItems:
-    """Give every item its semantic ID; with `out` the result is kept there (and taken from there when finished)."""
+    """Give every item its semantic ID; with `out` the result is kept there (and taken from there when finished).
+
+    `collaborative` are vectors of the same items from a trained model, for tokenizers that take both kinds.
+    """
     settings, progress = settings or TokenizeSettings(), progress or SilentProgress()
     tokenizer = settings.build()
-    origin = _origin(embeddings, settings, tokenizer)
+    tokenizer.check_inputs(collaborative=collaborative is not None)
+    items = _Items.of(embeddings, collaborative)
+    origin = items.origin(settings, tokenizer)
     if out is None:
-        return _tokenized(embeddings, tokenizer, settings.collisions, progress, None)
+        return _tokenized(items, tokenizer, settings.collisions, progress, None)
     out = Path(out)
 
     def make() -> None:
         workdir = work_directory(out, origin) / "training"
-        result = _tokenized(embeddings, tokenizer, settings.collisions, progress, workdir)
+        result = _tokenized(items, tokenizer, settings.collisions, progress, workdir)
         _save(result, embeddings, out, origin, titles)
 
     return ensure(out, origin, make, TokenizedItems.from_artifact, progress)
 
 
+@dataclass(frozen=True)
+class _Items:
+    """What the tokenizer is given, and whose vectors they are."""
+
+    embeddings: ItemEmbeddings
+    inputs: TokenizerInputs
+    made_from: dict[str, str]
+
+    @classmethod
+    def of(cls, embeddings: ItemEmbeddings, collaborative: ItemEmbeddings | None) -> _Items:
+        made_from = {"embeddings": embeddings.fingerprint}
+        if collaborative is None:
+            return cls(embeddings, TokenizerInputs(embeddings.vectors), made_from)
+        if collaborative.item_ids != embeddings.item_ids:
+            raise InputError(
+                f"the collaborative vectors are of other items ({collaborative.n_items}, the text's are "
+                f"{embeddings.n_items}); make both from the same dataset.",
+                arguments=("collaborative",),
+            )
+        inputs = TokenizerInputs(embeddings.vectors, collaborative.vectors)
+        return cls(embeddings, inputs, {**made_from, "collaborative": collaborative.fingerprint})
+
+    def origin(self, settings: TokenizeSettings, tokenizer: Tokenizer) -> Origin:
+        plain = {
+            "tokenizer": tokenizer.key,
+            "collisions": settings.collisions,
+            "settings": tokenizer.settings.model_dump(mode="json"),
+        }
+        return Origin("sids", plain, self.made_from, seed=tokenizer.settings.seed)
+
+
 def _tokenized(
-    embeddings: ItemEmbeddings, tokenizer: Tokenizer, policy: Policy, progress: Progress, workdir: Path | None
+    items: _Items, tokenizer: Tokenizer, policy: Policy, progress: Progress, workdir: Path | None
 ) -> TokenizedItems:
-    vectors, sizes = embeddings.vectors, tokenizer.codebook_sizes
-    check_room(len(vectors), sizes, policy)
+    inputs, embeddings, sizes = items.inputs, items.embeddings, tokenizer.codebook_sizes
+    check_room(len(inputs), sizes, policy)
     began = time.perf_counter()
-    tokenizer.fit(vectors, progress, workdir)
+    tokenizer.fit(inputs, progress, workdir)
     fitted = time.perf_counter()
-    nearest = tokenizer.encode(vectors)
+    nearest = tokenizer.encode(inputs)
     codes, sizes = resolve(
-        nearest, sizes, policy, lambda items: tokenizer.code_distances(vectors[items], nearest[items])
+        nearest, sizes, policy, lambda chosen: tokenizer.code_distances(inputs.take(chosen), nearest[chosen])
     )
     resolved = time.perf_counter()
     ids = SemanticIds(codes, sizes, list(embeddings.item_ids))
-    figures = health(tokenizer, np.asarray(vectors), nearest, ids)
+    figures = health(tokenizer, tokenizer.joined(inputs), nearest, ids)
     seconds = {"fit_seconds": fitted - began, "resolve_seconds": resolved - fitted, "seconds": resolved - began}
     without_text = int(np.asarray(embeddings.missing_text).sum())
     names = {"items_without_text": without_text, "tokenizer": tokenizer.key, "collision_policy": policy}
     report = {**figures, **{name: round(value, 3) for name, value in seconds.items()}, **names}
     return TokenizedItems(ids, tokenizer, policy, report, embeddings.space())
-
-
-def _origin(embeddings: ItemEmbeddings, settings: TokenizeSettings, tokenizer: Tokenizer) -> Origin:
-    plain = {
-        "tokenizer": tokenizer.key,
-        "collisions": settings.collisions,
-        "settings": tokenizer.settings.model_dump(mode="json"),
-    }
-    return Origin("sids", plain, {"embeddings": embeddings.fingerprint}, seed=tokenizer.settings.seed)
 
 
 def _save(

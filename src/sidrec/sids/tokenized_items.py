@@ -14,8 +14,9 @@ from sidrec.core.artifacts import Artifact, opened, write_json
 from sidrec.core.checked_files import damaged, read_json, read_tensors, reason
 from sidrec.core.errors import InputError
 from sidrec.embeddings.embedding_space import EmbeddingSpace
-from sidrec.sids.base import Floats, Tokenizer, TokenizerSettings
+from sidrec.sids.base import Tokenizer, TokenizerSettings
 from sidrec.sids.collisions import Policy, resolve_new
+from sidrec.sids.inputs import Floats
 from sidrec.sids.registry import find_tokenizer
 from sidrec.sids.semantic_ids import SemanticIds
 
@@ -110,7 +111,10 @@ def _restored(kind: type[Tokenizer], settings: TokenizerSettings, file: Path) ->
         if not any(width in array.shape for name, array in state.items() if name != "width"):
             raise ValueError(f"no array is {width} wide")
         tokenizer = kind.from_state(settings, state)
-        if tokenizer.encode(np.zeros((1, width), np.float32)).shape != (1, len(tokenizer.codebook_sizes)):
+        if tokenizer.encode(np.zeros((1, tokenizer.text_width), np.float32)).shape != (
+            1,
+            len(tokenizer.codebook_sizes),
+        ):
             raise ValueError("it gives another number of codes")
     except Exception as error:  # arrays of the wrong shape or kind may raise anything
         raise damaged(file, f"is no {kind.key} tokenizer with these settings ({reason(error)})") from None

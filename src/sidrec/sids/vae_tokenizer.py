@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from sidrec.core.progress import Progress
 from sidrec.sids.autoencoder import QuantisedAutoencoder, quantisation_loss, reconstruction_loss
-from sidrec.sids.base import Codes, Floats, State, Tokenizer, TokenizerSettings
+from sidrec.sids.base import Codes, State, Tokenizer, TokenizerSettings
 from sidrec.sids.id_keys import id_keys
+from sidrec.sids.inputs import Floats, TokenizerInputs
 from sidrec.sids.quality import relative_error, spread_sample
 from sidrec.training.loop import train
 from sidrec.training.objective import Batch, Losses
@@ -105,7 +106,7 @@ class VAETokenizer(Tokenizer):
     settings: VAESettings
     _model: QuantisedAutoencoder
 
-    def _fit(self, inputs: Floats, progress: Progress, workdir: Path | None) -> None:
+    def _fit(self, inputs: Floats, given: TokenizerInputs, progress: Progress, workdir: Path | None) -> None:  # noqa: ARG002
         options = self.settings.training.model_copy(update={"seed": self.settings.seed})
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.settings.seed)

@@ -61,7 +61,8 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
 
     def use_semantic_ids(self, path: Path, data: Dataset) -> None:
         if not self.settings.item_vectors.codes:
-            raise SettingsError("item_vectors.codes is off, so semantic IDs have no use; leave --sids out.")
+            words = "item_vectors.codes is off, so semantic IDs have no use; leave them out."
+            raise SettingsError(words, arguments=("sids",))
         given = ItemIds.take(path)
         given.check_catalog(data.catalog, str(path))
         self._given = given
