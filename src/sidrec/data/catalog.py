@@ -20,6 +20,9 @@ class Catalog:
 
     frame: pl.DataFrame
 
+    def __repr__(self) -> str:
+        return f"Catalog({len(self):,} items; {', '.join(self.frame.columns)})"
+
     def __len__(self) -> int:
         return self.frame.height
 

@@ -30,6 +30,9 @@ class Cases:
     histories: Histories
     targets: NDArray[np.int32]
 
+    def __repr__(self) -> str:
+        return f"Cases({len(self):,} users)"
+
     def __len__(self) -> int:
         return len(self.targets)
 
@@ -50,6 +53,11 @@ class Dataset:
     fingerprint: str = ""
     path: Path | None = None
     """The directory it was loaded from."""
+
+    def __repr__(self) -> str:
+        counts = f"{self.n_users:,} users, {self.n_items:,} items, {len(self.sequences.items):,} interactions"
+        held_out = ", ".join(f"{len(self.cases(split)):,} {split}" for split in ("validation", "test"))
+        return f"Dataset({counts}; held out: {held_out}; {self.path or 'in memory'})"
 
     @property
     def n_users(self) -> int:

@@ -23,6 +23,9 @@ class Histories:
         items = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int32)
         return cls(items, offsets_of(lengths))
 
+    def __repr__(self) -> str:
+        return f"Histories({len(self):,} rows, {len(self.items):,} items)"
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -38,6 +38,11 @@ class ItemEmbeddings:
     settings: Mapping[str, Any] = field(default_factory=lambda: {"encoder": "given"})
     state: EncoderState | None = None
 
+    def __repr__(self) -> str:
+        silent = int(self.missing_text.sum())
+        note = f", {silent:,} of them without text" if silent else ""
+        return f"ItemEmbeddings({self.n_items:,} items{note}, {self.width} numbers each, from {self.source})"
+
     @property
     def n_items(self) -> int:
         return len(self.item_ids)

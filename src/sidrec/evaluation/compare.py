@@ -50,6 +50,14 @@ class Difference:
 class Comparison:
     differences: list[Difference]
 
+    def __repr__(self) -> str:
+        lines = [
+            f"  {row.metric}: {row.first} {row.first_value:.4f}, {row.second} {row.second_value:.4f}, "
+            f"{row.difference:+.4f} ({row.low:+.4f} to {row.high:+.4f}), {row.verdict}"
+            for row in self.differences
+        ]
+        return "\n".join([f"Comparison({len(self.differences)} differences)", *lines])
+
     def as_dict(self) -> dict[str, Any]:
         return {"differences": [{**asdict(row), "verdict": row.verdict} for row in self.differences]}
 

@@ -71,6 +71,14 @@ class Evaluation:
     ranks: pl.DataFrame
     """One row per user: user_id, target, rank, code_rank, history_length, target_count and the search's counts."""
 
+    def __repr__(self) -> str:
+        seen = ", own items left out" if self.exclude_seen else ""
+        lines = [
+            f"  {name:<10} {self.metrics[name]:.4f}  ({interval.low:.4f} to {interval.high:.4f})"
+            for name, interval in self.intervals.items()
+        ]
+        return "\n".join([f"Evaluation({self.model}, {self.users:,} users, {self.split} items{seen})", *lines])
+
     @property
     def recall(self) -> dict[int, float]:
         return self._at("recall@")

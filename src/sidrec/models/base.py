@@ -19,6 +19,7 @@ from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Settings
+from sidrec.core.settings_table import in_brief
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
@@ -63,6 +64,22 @@ class Recommender(ABC):
         self._training: dict[str, Any] = {}
         self.trained_on = ""
         self.data_path: Path | None = None
+
+    def __repr__(self) -> str:
+        """The settings that are not defaults, and what it has learned."""
+        row = [repr(self.key)] if self.key != type(self).key else []
+        named = ", ".join([*row, *filter(None, [in_brief(self.settings)])])
+        return f"{type(self).__name__}({named}): {self._state()}"
+
+    def _state(self) -> str:
+        if self._stock is None:
+            return "not fitted"
+        words, trained = [f"fitted, {len(self._stock):,} items"], self._training
+        if trained.get("epochs"):
+            words.append(f"{trained['epochs']} epochs")
+        if trained.get("best_value") is not None:
+            words.append(f"best validation {trained['best_value']:.4f} in epoch {trained['best_epoch']}")
+        return ", ".join(words)
 
     # ---- the four verbs -------------------------------------------------------------------------------------------
 

@@ -69,6 +69,9 @@ class Generation:
     constraint: UserConstraint
     """Which items the user may get; knows what still fits a candidate."""
 
+    def __repr__(self) -> str:
+        return f"Generation({int((self.ranking.items >= 0).sum())} items in {len(self.trace.steps)} steps)"
+
 
 @dataclass(frozen=True)
 class Ask:

@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+_SHOWN_LISTS, _SHOWN_ITEMS = 3, 10
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -42,6 +44,22 @@ class Recommendations:
     """True where nothing of the history is known, so the list is the most popular items."""
     unknown_items: list[int]
     """How many of the history's items the catalogue does not have; they were skipped."""
+
+    def __repr__(self) -> str:
+        """The first lists, as far as one likes to read."""
+        shown = [self._shown(request) for request in range(min(len(self.item_ids), _SHOWN_LISTS))]
+        more = len(self.item_ids) - len(shown)
+        rest = [f"and {more:,} more"] if more else []
+        return "\n".join([f"Recommendations({len(self.item_ids):,} lists)", *shown, *rest])
+
+    def _shown(self, request: int) -> str:
+        note = " (most popular: nothing of the history is known)" if self.fallback[request] else ""
+        lists = zip(self.item_ids[request], self.titles[request], self.scores[request], strict=True)
+        lines = [
+            f"  {rank:2}. {item_id}  {title}  {score:.3f}" for rank, (item_id, title, score) in enumerate(lists, 1)
+        ]
+        more = [f"  and {len(lines) - _SHOWN_ITEMS:,} more"] if len(lines) > _SHOWN_ITEMS else []
+        return "\n".join([f"{request}:{note}", *lines[:_SHOWN_ITEMS], *more])
 
     def to_frame(self) -> pl.DataFrame:
         """One row per recommendation: request, rank, item_id, title, score, fallback."""

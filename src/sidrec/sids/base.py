@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Seed, Settings
+from sidrec.core.settings_table import in_brief
 from sidrec.sids.input_space import InputSpace
 from sidrec.sids.inputs import Floats, JoinedInputs, TokenizerInputs, as_inputs, check_width
 
@@ -67,6 +68,10 @@ class Tokenizer(ABC):
         self._joined = JoinedInputs()
         self._space: InputSpace | None = None
         self._width = 0
+
+    def __repr__(self) -> str:
+        state = "not fitted" if self._space is None else f"fitted on vectors of {self._width} numbers"
+        return f"{type(self).__name__}({in_brief(self.settings)}): {state}"
 
     @property
     def codebook_sizes(self) -> tuple[int, ...]:

@@ -37,6 +37,14 @@ class SemanticIds:
         if len(self.codes) and ((self.codes < 0) | (self.codes >= np.array(self.codebook_sizes))).any():
             raise InputError(f"codes outside their codebooks {self.codebook_sizes}.")
 
+    def __repr__(self) -> str:
+        return f"SemanticIds({self.in_words})"
+
+    @property
+    def in_words(self) -> str:
+        shape = " x ".join(str(size) for size in self.codebook_sizes)
+        return f"{self.n_items:,} items, {self.n_unique:,} different IDs of {shape} codes"
+
     @property
     def n_items(self) -> int:
         return len(self.codes)

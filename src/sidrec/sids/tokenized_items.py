@@ -36,6 +36,9 @@ class TokenizedItems:
     report: dict[str, Any]
     space: EmbeddingSpace | None = None
 
+    def __repr__(self) -> str:
+        return f"TokenizedItems({self.ids.in_words} by {self.tokenizer.key}, collisions: {self.policy})"
+
     def with_new_items(self, vectors: Floats, item_ids: list[str]) -> TokenizedItems:
         """The same with new items behind the old ones, whose IDs stay; the tokenizer is not trained further."""
         if len(vectors) != len(item_ids):
