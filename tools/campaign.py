@@ -86,8 +86,9 @@ def _of_verbs(
     ground: Ground, verbs: list[shop.Verb], normal: dict[str, Undisturbed], asked: argparse.Namespace
 ) -> Iterator[Job]:
     """Verbs take turns; what takes long has fewer of them."""
-    turns = [verb for turn in range(4) for verb in verbs if turn < verb.weight]
     for kind, trial in TRIALS.items():
+        chosen = [verb for verb in verbs if verb.is_command or kind != stops.KIND]
+        turns = [verb for turn in range(4) for verb in chosen if turn < verb.weight]
         for number in range(getattr(asked, kind)):
             verb, name = turns[number % len(turns)], f"{kind}-{number}"
             yield partial(trial, ground, verb, normal[verb.name], draw_for(asked.seed, name), name)

@@ -141,3 +141,8 @@ def test_a_stop_in_the_middle_of_an_import(tmp_path, number, code):
     ended = run(f"sys.path.insert(0, {str(tmp_path)!r}); import slow_module")
     words = "sidrec: stopped before anything was written; run the same command again.\n"
     assert (ended.returncode, ended.stderr) == (code, words)
+
+
+def test_a_stop_while_python_tidies_up_changes_nothing():
+    ended = run("import atexit; atexit.register(lambda: signal.raise_signal(signal.SIGTERM)); print('done')")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")

@@ -330,3 +330,15 @@ def test_what_a_writer_left_that_died_at_the_very_end_goes_with_the_next_run(tmp
     lock.touch()
     assert ensure(path, ORIGIN, pytest.fail, text_of) == "one"
     assert names(tmp_path) == [other.name, "run"]  # unfinished work with other settings is kept
+
+
+def test_scratch_files_of_a_killed_job_do_not_become_part_of_its_result(tmp_path):
+    work = work_directory(tmp_path / "run", ORIGIN)
+    (work / "deep").mkdir(parents=True)
+    for scratch in (".tmpMh8E9C", ".facts.json.tmp", "deep/.tmp"):
+        (work / scratch).write_text("half")
+    (work / "part").write_text("whole")
+    with write(tmp_path / "run", ORIGIN, resumable=True) as directory:
+        (directory / "rest").write_text("whole")
+    assert sorted(open_artifact(tmp_path / "run").manifest["files"]) == ["part", "rest"]
+    assert names(tmp_path / "run") == ["deep", "manifest.json", "part", "rest"]

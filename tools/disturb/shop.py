@@ -75,6 +75,8 @@ class Verb:
     out: str = "out"
     per_file: bool = False
     """True where the output is a folder of outputs, each of them whole, and not one that changes in one step."""
+    is_command: bool = True
+    """False for calls of the library, which leave signals to whoever calls it."""
     weight: int = 4
     """How often it is tried, against the others: what takes long is tried less."""
 
@@ -112,7 +114,7 @@ VERBS = (
     _verb("train popularity", POPULARITY, POPULARITY.replace("data data", "data data2")),
     _verb("evaluate", "evaluate model --out out", "evaluate model --split validation --out out"),
     _verb("recommend", RECOMMEND, f"{RECOMMEND} -k 3", out="out.parquet"),
-    Verb("add and remove items", _change_items("new-1"), _change_items("new-2")),
+    Verb("add and remove items", _change_items("new-1"), _change_items("new-2"), is_command=False),
     _verb(
         "benchmark",
         "benchmark plan.toml --out out",

@@ -5,6 +5,7 @@ Only the standard library is imported here, so that a stop in the first moments,
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -74,6 +75,13 @@ def _stoppable() -> Iterator[None]:
         sys.unraisablehook = hook
         for number in ours:
             signal.signal(number, before[number])
+        atexit.register(_too_late)
+
+
+def _too_late() -> None:
+    """While Python tidies up, everything is done and said."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -63,6 +63,8 @@ def write(path: Path, origin: Origin, *, resumable: bool = False) -> Iterator[Pa
             _sweep(path)
             _refuse_foreign(path)
             work.mkdir(parents=True, exist_ok=True)
+            for scratch in list(work.rglob(".*")):  # of libraries that write a file under another name first, and died
+                remove(scratch)
         try:
             with storage_errors(path):
                 yield work

@@ -41,6 +41,25 @@ def test_never_more_at_a_time_than_asked():
     assert found == {str(number): "no" if number == 3 else "" for number in range(9)}
 
 
+def test_whoever_is_stopped_does_not_wait_for_running_tasks():
+    may_end = threading.Event()
+    tasks = [Task("model", str(number), ()) for number in range(4)]
+    started = []
+
+    def run(task: Task) -> str:
+        started.append(task.name)
+        return "" if task.name == "0" else str(may_end.wait(30))
+
+    found = run_all(tasks, run, 2)
+    assert next(found)[0].name == "0"
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        found.throw(KeyboardInterrupt)
+    assert time.monotonic() - began < 10
+    may_end.set()
+    assert "3" not in started
+
+
 def test_a_failure_here_is_words_and_a_log(plan, tmp_path):
     places = Places(tmp_path / "out")
     task = tasks_of("model", cells_of(plan))[0]

@@ -64,14 +64,13 @@ def run_all(tasks: Sequence[Task], run: Run, processes: int) -> Iterator[tuple[T
     if processes == 1:
         yield from ((task, run(task)) for task in tasks)
         return
-    with ThreadPoolExecutor(processes) as pool:
-        waiting = {pool.submit(run, task): task for task in tasks}
-        try:
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pool = ThreadPoolExecutor(processes)
+    waiting = {pool.submit(run, task): task for task in tasks}
+    try:
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
+    finally:  # whoever is stopped in the middle must not wait for tasks that run for hours
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def run_here(plan: Plan, places: Places) -> Run:
