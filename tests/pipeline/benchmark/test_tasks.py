@@ -6,7 +6,9 @@ import time
 import pytest
 
 from reference.small_plan import small_plan, small_shop
+from sidrec.core.progress import SilentProgress
 from sidrec.pipeline.benchmark.cells import Places, cells_of
+from sidrec.pipeline.benchmark.run_cells import prepare_data
 from sidrec.pipeline.benchmark.tasks import Task, run_all, run_here, tasks_of
 
 
@@ -66,3 +68,6 @@ def test_a_failure_here_is_words_and_a_log(plan, tmp_path):
     message = run_here(plan, places)(task)  # nothing was prepared
     assert "no such directory" in message
     assert "Traceback" in (places.out / "logs" / f"{task.words}.log").read_text(encoding="utf-8")
+    prepare_data(plan, "shop", places, SilentProgress())
+    assert run_here(plan, places)(task) == ""
+    assert list((places.out / "logs").iterdir()) == []

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from sidrec.core.progress import SilentProgress
@@ -80,13 +81,18 @@ def run_here(plan: Plan, places: Places) -> Run:
         except Exception as error:
             _keep_log(places, task, traceback.format_exc())
             return message_of(error)
+        _log(places, task).unlink(missing_ok=True)  # of a failure before
         return ""
 
     return run
 
 
+def _log(places: Places, task: Task) -> Path:
+    return places.out / "logs" / f"{task.words}.log"
+
+
 def _keep_log(places: Places, task: Task, text: str) -> None:
-    folder = places.out / "logs"
-    with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{task.words}.log").write_text(text, encoding="utf-8")
+    file = _log(places, task)
+    with storage_errors(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
