@@ -19,14 +19,17 @@ class Beams:
     log_probs: Tensor  # (users, beams, left, K)   of those slots, as predicted when the step began
 
     @classmethod
-    def start(cls, n_users: int, n_codes: int) -> Self:
+    def start(cls, n_users: int, n_codes: int, device: torch.device | None = None) -> Self:
         """One beam, everything masked, score 0."""
         return cls(
-            codes=torch.full((n_users, 1, n_codes), -1),
-            scores=torch.zeros(n_users, 1),
-            pending=torch.empty(n_users, 1, 0, dtype=torch.long),
-            log_probs=torch.empty(n_users, 1, 0, 0),
+            codes=torch.full((n_users, 1, n_codes), -1, device=device),
+            scores=torch.zeros(n_users, 1, device=device),
+            pending=torch.empty(n_users, 1, 0, dtype=torch.long, device=device),
+            log_probs=torch.empty(n_users, 1, 0, 0, device=device),
         )
+
+    def cpu(self) -> Beams:
+        return Beams(*(part.cpu() for part in self.parts()))
 
     def __len__(self) -> int:
         """Beams per user."""
@@ -34,7 +37,7 @@ class Beams:
 
     def take(self, parents: Tensor) -> Beams:
         """The beams (users, n) named by their numbers, with everything that belongs to them."""
-        first = torch.arange(len(parents)).unsqueeze(1) * len(self)
+        first = torch.arange(len(parents), device=parents.device).unsqueeze(1) * len(self)
         rows = (parents + first).view(-1)
         taken = (part.flatten(0, 1).index_select(0, rows) for part in self.parts())
         return Beams(*(part.view(*parents.shape, *part.shape[1:]) for part in taken))

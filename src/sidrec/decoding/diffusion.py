@@ -34,6 +34,10 @@ class SearchResult:
     scores: Tensor  # (users, k), -inf there
     trace: Trace | None = None
 
+    def cpu(self) -> SearchResult:
+        """All at once, when it is through."""
+        return SearchResult(self.codes.cpu(), self.scores.cpu(), None if self.trace is None else self.trace.cpu())
+
     @property
     def found(self) -> Tensor:
         """bool (users, k): ranks that hold an ID."""
@@ -41,21 +45,28 @@ class SearchResult:
 
 
 def search(
-    predict: Predict, n_users: int, plan: SearchPlan, constraint: Constraint | None = None, *, trace: bool = False
+    predict: Predict,
+    n_users: int,
+    plan: SearchPlan,
+    constraint: Constraint | None = None,
+    *,
+    device: torch.device | None = None,
+    trace: bool = False,
 ) -> SearchResult:
     """The k best IDs of every user; without a constraint IDs may name no item.
 
     `predict` first sees one beam per user, then at most B. A traced search predicts all beams of a step at once.
+    Everything stays on `device`, where `predict` answers; no step looks at it or copies from it.
     """
-    beams = Beams.start(n_users, plan.n_codes)
+    beams = Beams.start(n_users, plan.n_codes, device)
     stepper = Stepper(predict, plan, constraint)
     steps: list[TraceStep] = []
     for step in range(plan.n_steps):
         before = beams
         if trace:
-            chosen, asked, sure = stepper.predict_and_choose(before, plan.slots_per_step[step])
+            chosen, asked, sure = stepper.predict_and_choose(before, step)
             beams = stepper.fill(chosen, step)
-            confidence = torch.full(before.codes.shape, NEVER, dtype=sure.dtype).scatter(2, asked, sure)
+            confidence = sure.new_full(before.codes.shape, NEVER).scatter(2, asked, sure)
             fitting = None if constraint is None else constraint.count(beams.codes)
             steps.append(TraceStep(before, confidence, chosen.pending, beams, fitting))
         else:
@@ -63,9 +74,15 @@ def search(
     return _result(beams, plan.k, Trace(tuple(steps)) if trace else None)
 
 
-def first_step(predict: Predict, n_users: int, plan: SearchPlan, constraint: Constraint | None) -> Beams:
+def first_step(
+    predict: Predict,
+    n_users: int,
+    plan: SearchPlan,
+    constraint: Constraint | None,
+    device: torch.device | None = None,
+) -> Beams:
     """The beams after step 1 alone, for ways that finish otherwise."""
-    return Stepper(predict, plan, constraint).advance(Beams.start(n_users, plan.n_codes), 0)
+    return Stepper(predict, plan, constraint).advance(Beams.start(n_users, plan.n_codes, device), 0)
 
 
 @dataclass(frozen=True)
@@ -77,15 +94,15 @@ class Stepper:
     constraint: Constraint | None
 
     def advance(self, beams: Beams, step: int) -> Beams:
-        count = self.plan.slots_per_step[step]
         if 0 < self.plan.lazy_block < len(beams):
-            return self.fill_rest(self._first_slot_lazily(beams, step, count), step)
-        return self.fill(self.predict_and_choose(beams, count)[0], step)
+            return self.fill_rest(self._first_slot_lazily(beams, step), step)
+        return self.fill(self.predict_and_choose(beams, step)[0], step)
 
-    def predict_and_choose(self, beams: Beams, count: int) -> tuple[Beams, Tensor, Tensor]:
-        """Beams with `count` pending slots; the slots that were asked (users, beams, n), and how sure each was."""
-        slots = candidates(self.plan.order, masked_slots(beams.codes), count)
-        log_probs = self._only_valid(self.predict(beams.codes, slots), beams.codes, slots)
+    def predict_and_choose(self, beams: Beams, step: int) -> tuple[Beams, Tensor, Tensor]:
+        """Beams with the step's pending slots; the slots that were asked (users, beams, n), and how sure each was."""
+        count, n_filled = self.plan.slots_per_step[step], self._filled_before(step)
+        slots = candidates(self.plan.order, masked_slots(beams.codes, self.plan.n_codes - n_filled), count)
+        log_probs = self._only_valid(self.predict(beams.codes, slots), beams.codes, slots, n_filled)
         confidence = log_probs.amax(-1)
         columns = choose(self.plan.order, confidence, count)
         ready = replace(beams, pending=pick(slots, columns), log_probs=pick(log_probs, columns))
@@ -96,8 +113,9 @@ class Stepper:
 
     def fill_rest(self, beams: Beams, step: int) -> Beams:
         """The pending slots after the first: their codes must fit what this step has already filled."""
-        while beams.pending.shape[-1]:
-            next_slot = self._only_valid(beams.log_probs[:, :, :1], beams.codes, beams.pending[:, :, :1])
+        while left := beams.pending.shape[-1]:
+            n_filled = self._filled_before(step) + self.plan.slots_per_step[step] - left
+            next_slot = self._only_valid(beams.log_probs[:, :, :1], beams.codes, beams.pending[:, :, :1], n_filled)
             beams = replace(beams, log_probs=torch.cat([next_slot, beams.log_probs[:, :, 1:]], dim=2))
             beams = self._expand(beams, self._width(step, beams))
         return beams
@@ -107,11 +125,14 @@ class Stepper:
         last = step == self.plan.n_steps - 1 and beams.pending.shape[-1] == 1
         return self.plan.k if last else self.plan.beam_sizes[step]
 
-    def _only_valid(self, log_probs: Tensor, codes: Tensor, slots: Tensor) -> Tensor:
+    def _filled_before(self, step: int) -> int:
+        return sum(self.plan.slots_per_step[:step])
+
+    def _only_valid(self, log_probs: Tensor, codes: Tensor, slots: Tensor, n_filled: int) -> Tensor:
         """Masked after the log-softmax and not renormalised: scores stay the model's own."""
         if self.constraint is None:
             return log_probs
-        return torch.where(self.constraint.valid(codes, slots), log_probs, NEVER)
+        return torch.where(self.constraint.valid(codes, slots, n_filled), log_probs, NEVER)
 
     def _expand(self, beams: Beams, width: int) -> Beams:
         """The best `width` children over all of a user's beams, in the next pending slot."""
@@ -122,8 +143,8 @@ class Stepper:
         codes = (columns % size).masked_fill(scores == NEVER, 0)
         return beams.extend(columns // size, codes, scores)
 
-    def _first_slot_lazily(self, beams: Beams, step: int, count: int) -> Beams:
-        """The same children, from the best parents only.
+    def _first_slot_lazily(self, beams: Beams, step: int) -> Beams:
+        """The same children, from the best parents only. It has to look whether it may stop, on any device.
 
         Log-probabilities only fall: when the last child that would be kept scores at least as high as the next parent,
         no later parent can have a better one (and an equal one would lose the tie).
@@ -132,7 +153,7 @@ class Stepper:
         for start in range(0, len(beams), self.plan.lazy_block):
             if best is not None and self._settled(best, beams.scores[:, start], step):
                 break
-            block = self.predict_and_choose(beams.cut(start, start + self.plan.lazy_block), count)[0]
+            block = self.predict_and_choose(beams.cut(start, start + self.plan.lazy_block), step)[0]
             width = self._width(step, block)
             children = self._expand(block, width)
             best = children if best is None else _best_of(best.beside(children), width)

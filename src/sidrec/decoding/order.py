@@ -10,10 +10,13 @@ from torch import Tensor
 Order = Literal["adaptive", "left-to-right", "right-to-left"]
 
 
-def masked_slots(codes: Tensor) -> Tensor:
-    """The masked slots of every beam, ascending: (users, beams, n_masked); all beams have the same number of them."""
-    masked = codes < 0
-    return masked.nonzero()[:, -1].view(*codes.shape[:-1], -1)
+def masked_slots(codes: Tensor, n_masked: int | None = None) -> Tensor:
+    """The masked slots of every beam, ascending: (users, beams, n_masked); all beams have the same number of them.
+
+    Whoever does not say how many has to look.
+    """
+    n_masked = int((codes.flatten(0, -2)[:1] < 0).sum()) if n_masked is None else n_masked
+    return (codes >= 0).byte().argsort(dim=-1, stable=True)[..., :n_masked]
 
 
 def candidates(order: Order, masked: Tensor, count: int) -> Tensor:
@@ -30,4 +33,4 @@ def choose(order: Order, confidence: Tensor, count: int) -> Tensor:
     """
     if order == "adaptive":
         return confidence.sort(dim=-1, descending=True, stable=True).indices[..., :count]
-    return torch.arange(count).expand(*confidence.shape[:-1], count)
+    return torch.arange(count, device=confidence.device).expand(*confidence.shape[:-1], count)

@@ -22,22 +22,29 @@ MAX_CELLS = 4_000_000
 
 
 def score_all(
-    predict: Predict, n_users: int, k: int, constraint: UserConstraint, *, max_cells: int = MAX_CELLS
+    predict: Predict,
+    n_users: int,
+    k: int,
+    constraint: UserConstraint,
+    *,
+    device: torch.device | None = None,
+    max_cells: int = MAX_CELLS,
 ) -> SearchResult:
     """One prediction (T = 1), then the exact k best of the whole index; ties go to the lexicographically lower ID."""
     index = constraint.index
-    start = Beams.start(n_users, len(index.sizes))
-    log_probs = predict(start.codes, masked_slots(start.codes))[:, 0]  # (users, M, K)
+    start = Beams.start(n_users, len(index.sizes), device)
+    log_probs = predict(start.codes, masked_slots(start.codes, len(index.sizes)))[:, 0]  # (users, M, K)
     wanted = k + _n_excluded(constraint)
     at_once = max(max_cells // max(n_users, 1), wanted)
-    best, numbers = log_probs.new_empty(n_users, 0), torch.empty(n_users, 0, dtype=torch.long)
+    best, numbers = log_probs.new_empty(n_users, 0), start.codes.new_empty(n_users, 0)
     for first in range(0, len(index), at_once):
-        sums = _sums(log_probs, torch.from_numpy(index.ids[first : first + at_once]), index.sizes)
+        sums = _sums(log_probs, torch.from_numpy(index.ids[first : first + at_once]).to(device), index.sizes)
         scores, columns = first_best(sums, min(wanted, sums.shape[1]))
         best, numbers = torch.cat([best, scores], 1), torch.cat([numbers, columns + first], 1)
         best, columns = first_best(best, min(wanted, best.shape[1]))
         numbers = numbers.gather(1, columns)
-    return _without_excluded(torch.from_numpy(index.ids)[numbers].long(), best, constraint, k)
+    found = torch.from_numpy(index.ids)[numbers.cpu()].long().to(device)
+    return _without_excluded(found, best, constraint, k)
 
 
 def _sums(log_probs: Tensor, ids: Tensor, sizes: tuple[int, ...]) -> Tensor:
@@ -60,14 +67,19 @@ def _sums(log_probs: Tensor, ids: Tensor, sizes: tuple[int, ...]) -> Tensor:
     return total
 
 
-def score_fitting(predict: Predict, n_users: int, plan: SearchPlan, constraint: UserConstraint) -> SearchResult:
+def score_fitting(
+    predict: Predict, n_users: int, plan: SearchPlan, constraint: UserConstraint, *, device: torch.device | None = None
+) -> SearchResult:
     """Two predictions: the best codes of the plan's first slots, then every item that fits one of those beams.
+
+    The predictions are made on `device`; what fits is read on the host, user by user.
 
     With `n_steps` = M the first step fills one slot. Ties: the better-ranked beam first, then its IDs in sorted order.
     """
-    beams = first_step(predict, n_users, plan, constraint)
-    slots = masked_slots(beams.codes)
-    asked = replace(beams, pending=slots, log_probs=predict(beams.codes, slots))
+    beams = first_step(predict, n_users, plan, constraint, device)
+    slots = masked_slots(beams.codes, plan.n_codes - plan.slots_per_step[0])
+    asked = replace(beams, pending=slots, log_probs=predict(beams.codes, slots)).cpu()
+    constraint = constraint.to(torch.device("cpu"))
     results = [
         _best_that_fit(asked, user, plan.k + _n_excluded(constraint), constraint.index) for user in range(n_users)
     ]

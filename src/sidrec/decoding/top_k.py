@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sidrec.core.errors import TrainingError
 from sidrec.data.histories import Histories
+from sidrec.decoding.host import may_look
 
 ScoreRows = Callable[[slice], Tensor]
 """Scores (rows, n_items) of the users in the slice, in memory of their own: they are overwritten."""
@@ -65,8 +66,12 @@ def first_best(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k largest of each row (rows, n), best first, equal ones by lower column; the columns of -inf are arbitrary.
 
     `topk` alone leaves the order of equal values, and which of them survive at the border, to the machine; sorting
-    whole rows costs ten times as much. So ties are looked for afterwards, and only rows that have them pay.
+    whole rows costs ten times as much. So ties are looked for afterwards, and only rows that have them pay; where
+    looking is dear, whole rows are sorted.
     """
+    if not may_look(scores.device):
+        order = scores.sort(dim=-1, descending=True, stable=True)
+        return order.values[:, :k], order.indices[:, :k]
     n = scores.shape[-1]
     values, columns = scores.topk(min(k + 1, n), dim=-1)
     tied = (values[:, 1:] == values[:, :-1]) & (values[:, 1:] > NEVER)  # (rows, k)

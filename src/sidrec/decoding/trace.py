@@ -22,7 +22,14 @@ class TraceStep:
     fitting: Tensor | None
     """(users, beams after): IDs that still fit each beam; None in a search without a constraint."""
 
+    def cpu(self) -> TraceStep:
+        fitting = None if self.fitting is None else self.fitting.cpu()
+        return TraceStep(self.before.cpu(), self.confidence.cpu(), self.chosen.cpu(), self.after.cpu(), fitting)
+
 
 @dataclass(frozen=True)
 class Trace:
     steps: tuple[TraceStep, ...]
+
+    def cpu(self) -> Trace:
+        return Trace(tuple(step.cpu() for step in self.steps))

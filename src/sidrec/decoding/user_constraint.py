@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sidrec.data.histories import Histories
+from sidrec.decoding.host import may_look
 from sidrec.decoding.item_index.index import ItemIndex
 
 
@@ -26,10 +27,35 @@ class UserConstraint:
     blocked: Histories | None = None
     """The items behind `excluded`; an ID shared by several items stays while one of them is left."""
 
-    def valid(self, codes: Tensor, slots: Tensor) -> Tensor:
-        valid = self.index.valid(codes, slots)
+    def to(self, device: torch.device | None) -> UserConstraint:
+        """The same for a search on that device."""
+        return self if self.excluded is None else replace(self, excluded=self.excluded.to(device))
+
+    def valid(self, codes: Tensor, slots: Tensor, n_filled: int | None = None) -> Tensor:
+        valid = self.index.valid(codes, slots, n_filled)
         if self.excluded is None:
             return valid
+        return (self._less_few if may_look(codes.device) else self._less_all)(valid, codes, slots)
+
+    def _less_all(self, valid: Tensor, codes: Tensor, slots: Tensor) -> Tensor:
+        """Counts for every excluded ID, also for those that no longer agree: nothing to look at."""
+        assert self.excluded is not None
+        agrees = self._agreeing(codes).unsqueeze(-1)  # (users, beams, L, 1)
+        asked = slots.unsqueeze(2).expand(-1, -1, agrees.shape[2], -1)  # (users, beams, L, s)
+        taken = self.excluded.clamp(min=0).unsqueeze(1).expand(-1, codes.shape[1], -1, -1).gather(3, asked)
+        children = codes[:, :, None, None].expand(*asked.shape, -1).scatter(4, asked.unsqueeze(-1), taken.unsqueeze(-1))
+        n_fitting = self.index.count(children.reshape(1, -1, codes.shape[-1])).view(asked.shape)
+        by_slot = taken.transpose(2, 3)  # (users, beams, s, L)
+        agreeing = agrees.transpose(2, 3).expand_as(by_slot)
+        n_excluded = torch.zeros_like(valid, dtype=torch.long)
+        n_excluded = n_excluded.scatter_add(3, by_slot, agreeing.long()).gather(3, by_slot)
+        gone = agreeing & (n_excluded == n_fitting.transpose(2, 3))
+        lost = torch.zeros_like(valid, dtype=torch.long).scatter_add(3, by_slot, gone.long())
+        return valid & (lost == 0)
+
+    def _less_few(self, valid: Tensor, codes: Tensor, slots: Tensor) -> Tensor:
+        """Counts only for the excluded IDs that still agree with a beam; which they are must be looked at."""
+        assert self.excluded is not None
         users, beams, columns = self._agreeing(codes).nonzero(as_tuple=True)
         if len(users) == 0:
             return valid

@@ -90,6 +90,8 @@ class IdSearch:
     predict: Callable[[Ask], Predict]
     max_history: int
     users_at_once: int
+    device: torch.device | None = None
+    """Where `predict` answers and the search runs (None: here); only what was found comes back."""
 
     def rank(self, request: Request) -> Ranking:
         return self.report(request).ranking
@@ -121,18 +123,22 @@ class IdSearch:
             raise SettingsError(f"search.method is {settings.method}, which has no steps to explain; use beam.")
         constraint = self.space.constraint(request.histories, request.allowed, request.exclude_seen)
         limits = constraint if settings.only_real_items else None
-        result = search(self.predict(self._ask(request)), 1, self._plan(request), limits, trace=True)
+        limits = None if limits is None else limits.to(self.device)
+        predict, plan = self.predict(self._ask(request)), self._plan(request)
+        result = search(predict, 1, plan, limits, device=self.device, trace=True).cpu()
         assert result.trace is not None
         ranking = Ranking(*ranked_items(self.space.index, result, request.k, constraint))
         return Generation(ranking, result.trace, constraint)
 
     def _search(self, request: Request, constraint: UserConstraint) -> SearchResult:
         predict, n_users, plan = self.predict(self._ask(request)), len(request), self._plan(request)
+        constraint = constraint.to(self.device)
         if self.settings.method == "score-all":
-            return score_all(predict, n_users, request.k, constraint)
+            return score_all(predict, n_users, request.k, constraint, device=self.device).cpu()
         if self.settings.method == "score-fitting":
-            return score_fitting(predict, n_users, plan, constraint)
-        return search(predict, n_users, plan, constraint if self.settings.only_real_items else None)
+            return score_fitting(predict, n_users, plan, constraint, device=self.device)
+        limits = constraint if self.settings.only_real_items else None
+        return search(predict, n_users, plan, limits, device=self.device).cpu()
 
     def _plan(self, request: Request) -> SearchPlan:
         return self.settings.plan(request.k, self.space.codes.shape[1])

@@ -176,7 +176,12 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
             return self._predict(network, ask, search)
 
         return IdSearch(
-            ids.search_space, search, predict, self.settings.max_history, self._users_at_once(network, search)
+            ids.search_space,
+            search,
+            predict,
+            self.settings.max_history,
+            self._users_at_once(network, search),
+            next(network.parameters()).device,
         )
 
     @classmethod

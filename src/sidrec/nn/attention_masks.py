@@ -21,10 +21,10 @@ class Tokens:
     is_target: Tensor  # (..., length)
 
 
-def sequence_tokens(n_history: int, n_codes: int, *, n_targets: int = 1) -> Tokens:
+def sequence_tokens(n_history: int, n_codes: int, *, n_targets: int = 1, device: torch.device | None = None) -> Tokens:
     """The flat sequence of `n_history` items, oldest first, then the target, `n_codes` tokens each."""
-    item = torch.arange(n_history + n_targets).repeat_interleave(n_codes)
-    slot = torch.arange(n_codes).repeat(n_history + n_targets)
+    item = torch.arange(n_history + n_targets, device=device).repeat_interleave(n_codes)
+    slot = torch.arange(n_codes, device=device).repeat(n_history + n_targets)
     return Tokens(item, slot, item >= n_history)
 
 

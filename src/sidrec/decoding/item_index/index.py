@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sidrec.core.errors import InputError
+from sidrec.decoding.host import may_look, moved
 from sidrec.decoding.item_index.code_tables import CodeTables
 from sidrec.decoding.item_index.slot_sets import filled_sets
 from sidrec.decoding.item_index.sorted_ids import KEY_LIMIT, SortedIds, sort_ids
@@ -54,6 +55,7 @@ class ItemIndex:
         """The items of ID i are items[offsets[i] : offsets[i + 1]], ascending."""
         self._table_bytes, self._building = table_bytes, Lock()
         self._any_order: tuple[CodeTables, SortedIds] | None = None
+        self._on_devices: dict[torch.device, tuple[CodeTables, SortedIds, Tensor]] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -89,16 +91,29 @@ class ItemIndex:
                     self._any_order = tables, sort_ids(self.ids, self.sizes)
         return self._any_order
 
-    def valid(self, codes: Tensor, slots: Tensor) -> Tensor:
+    def on(self, device: torch.device) -> tuple[CodeTables, SortedIds, Tensor]:
+        """Tables, sorted IDs and the codebooks' sizes there; copied once, then kept."""
+        found = self._on_devices.get(device)
+        if found is None:
+            (tables, ids), sizes = self._built(), torch.tensor(self.sizes, device=device)
+            found = (tables, ids, sizes) if device.type == "cpu" else (moved(tables, device), moved(ids, device), sizes)
+            self._on_devices[device] = found
+        return found
+
+    def valid(self, codes: Tensor, slots: Tensor, n_filled: int | None = None) -> Tensor:
         flat, asked = codes.reshape(-1, len(self.sizes)), slots.reshape(-1, slots.shape[-1])
-        sets = filled_sets(flat)
-        if len(self.sizes) - int((flat[:1] < 0).sum()) < self.tables.n_depths:
-            found = self.tables.valid(flat, sets, asked)
-        else:
+        sets, (tables, _, _) = filled_sets(flat), self.on(codes.device)
+        n_filled = int((flat[:1] >= 0).sum()) if n_filled is None else n_filled
+        if n_filled < tables.n_depths:
+            found = tables.valid(flat, sets, asked)
+        elif may_look(codes.device):
             found = self._valid_from_ranges(flat, sets, asked)
+        else:
+            found = self._valid_from_children(flat, sets, asked)
         return found.view(*slots.shape, self.width)
 
     def _valid_from_ranges(self, codes: Tensor, sets: Tensor, slots: Tensor) -> Tensor:
+        """Reads the few IDs that are left; how many they are must be looked at."""
         low, high = self.sorted.ranges(codes, sets)
         out = torch.zeros(*slots.shape, self.width, dtype=torch.bool)
         for rows, positions in spread(low, high, CELLS_AT_ONCE):
@@ -106,9 +121,20 @@ class ItemIndex:
             out[rows.unsqueeze(1), torch.arange(slots.shape[1]), found] = True
         return out
 
+    def _valid_from_children(self, codes: Tensor, sets: Tensor, slots: Tensor) -> Tensor:
+        """Asks for every code whether any ID is left with it: more work, nothing to look at."""
+        _, ids, sizes = self.on(codes.device)
+        every = torch.arange(self.width, device=codes.device).expand(*slots.shape, -1).unsqueeze(-1)  # (rows, s, K, 1)
+        at = slots.unsqueeze(-1).expand(*slots.shape, self.width)
+        children = codes[:, None, None].expand(*at.shape, -1).scatter(3, at.unsqueeze(-1), every)
+        child_sets = (sets[:, None] | (torch.ones_like(slots) << slots)).unsqueeze(-1).expand_as(at)
+        low, high = ids.ranges(children.reshape(-1, len(self.sizes)), child_sets.reshape(-1))
+        inside = every.squeeze(-1) < sizes[slots].unsqueeze(-1)
+        return (high > low).view(at.shape) & inside
+
     def ranges(self, codes: Tensor) -> tuple[Tensor, Tensor]:
         """For beams (n, M) the half-open ranges of `sorted` positions whose IDs agree with the filled slots."""
-        return self.sorted.ranges(codes, filled_sets(codes))
+        return self.on(codes.device)[1].ranges(codes, filled_sets(codes))
 
     def count(self, codes: Tensor) -> Tensor:
         low, high = self.ranges(codes.reshape(-1, len(self.sizes)))

@@ -20,7 +20,7 @@ def number_of(slots: tuple[int, ...]) -> int:
 
 def filled_sets(codes: Tensor) -> Tensor:
     """The number of the set of filled slots of each row; -1 marks a masked slot."""
-    bits = torch.tensor([1 << slot for slot in range(codes.shape[-1])], device=codes.device)
+    bits = torch.ones_like(codes[:1]) << torch.arange(codes.shape[-1], device=codes.device)
     return ((codes >= 0) * bits).sum(-1)
 
 

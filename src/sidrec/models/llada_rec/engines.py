@@ -31,6 +31,7 @@ class ExportedNetwork:
 
     def __init__(self, network: MaskPredictor, graphs: Mapping[str, Graph]) -> None:
         self.history_is_fixed = network.history_is_fixed
+        self.device = torch.device("cpu")
         self._graphs, self._tables = graphs, tuple(network.item_tables().values())
 
     def with_items_of(self, network: MaskPredictor) -> ExportedNetwork:

@@ -89,8 +89,8 @@ class MaskPredictor(nn.Module):
         real = None if visible is None else visible.repeat_interleave(self.n_codes, -1)  # (rows, tokens)
         if self.attention == "bidirectional":
             return None if real is None else real[:, None, None, :]
-        tokens = sequence_tokens(n_history, self.n_codes, n_targets=int(with_target))
-        mask = attention_mask(self.attention, tokens).to(self.device)
+        tokens = sequence_tokens(n_history, self.n_codes, n_targets=int(with_target), device=self.device)
+        mask = attention_mask(self.attention, tokens)
         return mask if real is None else without_padding(mask, real)
 
     # ---- passes ---------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class MaskPredictor(nn.Module):
 
     def target_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor | None = None) -> Tensor:
         """`log_probs` of targets alone: (rows, s, codebook_size)."""
-        return self.log_probs(self.target_hidden(history.to(self.device), codes.to(self.device)), slots).cpu()
+        return self.log_probs(self.target_hidden(history, codes), slots)
 
     @property
     def _target_rows(self) -> slice:
@@ -207,24 +207,22 @@ class MaskPredictor(nn.Module):
 
         The target's [MASK] rows ride along in the same pass, so the first step costs no pass of its own.
         """
-        history = history.to(self.device)
         target = history.new_full((history.shape[0], self.n_codes), MASKED)
         x = self._embed_with_target(history, target, None)
         mask = self.mask_for(history.shape[1], None, with_target=True)
         n_kept = history.shape[1] * self.n_codes
         hidden, kept = self.transformer.encode(x, mask, n_kept, rows=self._target_rows)
-        return kept, self.log_probs(hidden).cpu()
+        return kept, self.log_probs(hidden)
 
     def cached_log_probs(
         self, codes: Tensor, history: list[KeysValues], n_history: int, slots: Tensor | None = None
     ) -> Tensor:
         """`log_probs` for beams (users, beams, n_codes) that share their user's kept history."""
-        codes = codes.to(self.device)
         every = torch.arange(self.n_codes, device=codes.device)
         positions = self.positions(torch.zeros_like(every), every, n_history)
         x = self.tokens(self.item_tokens.tokens_of(codes)) + positions
-        own = target_mask(self.n_codes).to(codes.device) if self.attention in _CAUSAL_INSIDE else None
-        return self.log_probs(self.transformer.with_history(x, history, own_mask=own), slots).cpu()
+        own = target_mask(self.n_codes, codes.device) if self.attention in _CAUSAL_INSIDE else None
+        return self.log_probs(self.transformer.with_history(x, history, own_mask=own), slots)
 
 
 _CAUSAL_INSIDE = ("causal", "intra-item-causal")
@@ -244,9 +242,9 @@ def one_pass_mask(n_clean: int, n_codes: int) -> Tensor:
     return torch.cat([top, torch.cat([older_or_same, same], 1)], 0)
 
 
-def target_mask(n_codes: int) -> Tensor:
+def target_mask(n_codes: int, device: torch.device | None = None) -> Tensor:
     """`causal` inside the target: a slot sees itself and the slots before it."""
-    return torch.ones(n_codes, n_codes, dtype=torch.bool).tril()
+    return torch.ones(n_codes, n_codes, dtype=torch.bool, device=device).tril()
 
 
 def with_target_visible(visible: Tensor) -> Tensor:

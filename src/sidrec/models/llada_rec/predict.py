@@ -9,6 +9,7 @@ from torch import Tensor
 
 from sidrec.decoding.beam import pick
 from sidrec.decoding.diffusion import Predict
+from sidrec.decoding.host import may_look
 
 ROW_TOKENS = 8192
 """Tokens per forward pass of the repeated-history way: larger temporaries only cost page faults."""
@@ -19,6 +20,9 @@ class CodePredictor(Protocol):
 
     @property
     def history_is_fixed(self) -> bool: ...
+
+    @property
+    def device(self) -> torch.device: ...
 
     def cache_history(self, history: Tensor) -> tuple[Any, Tensor]: ...
 
@@ -34,6 +38,7 @@ def make_predict(network: CodePredictor, items: Tensor, *, frozen_history: bool 
     Elsewhere the history goes along with every beam, and only the last layer is cut to the target's rows.
     `frozen_history` shares them all the same: an approximation for patterns in which the history sees the target.
     """
+    items = items.to(network.device)
     if network.history_is_fixed or frozen_history:
         return _shared_history(network, items)
     return _repeated_history(network, items)
@@ -43,11 +48,16 @@ def _shared_history(network: CodePredictor, items: Tensor) -> Predict:
     history, first = network.cache_history(items)
 
     def predict(codes: Tensor, slots: Tensor) -> Tensor:
-        if codes.shape[1] == 1 and (slots.shape[-1] == codes.shape[-1] or bool((codes < 0).all())):
+        if codes.shape[1] == 1 and _all_masked(codes, slots):
             return pick(first.unsqueeze(1), slots)
         return network.cached_log_probs(codes, history, items.shape[1], slots)
 
     return predict
+
+
+def _all_masked(codes: Tensor, slots: Tensor) -> bool:
+    """Whether this is the first step, whose answer is there; where looking is dear it may be computed again."""
+    return slots.shape[-1] == codes.shape[-1] or (may_look(codes.device) and bool((codes < 0).all()))
 
 
 def _repeated_history(network: CodePredictor, items: Tensor) -> Predict:
