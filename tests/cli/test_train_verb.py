@@ -17,6 +17,7 @@ from reference.tiny_recipe import TINY
 from sidrec.cli.app import main
 from sidrec.data.synthetic import clusters
 from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.models.registry import load_model
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
 from sidrec.training.optimizer import Optimizer
 
@@ -73,6 +74,57 @@ def test_refusals_are_one_sentence(inputs, tmp_path, monkeypatch, capsys, more, 
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error
     assert not (tmp_path / "m").exists()
+
+
+@pytest.fixture
+def without_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures take longer than these trainings."""
+    monkeypatch.setattr("sidrec.training.loop.draw_curve", lambda *_, **__: None)
+
+
+def notes(capsys: pytest.CaptureFixture[str]) -> str:
+    said = capsys.readouterr()
+    return " ".join((said.out + said.err).split())
+
+
+def test_settings_of_the_run_and_the_search_do_not_train_again(inputs, tmp_path, monkeypatch, capsys) -> None:
+    out = tmp_path / "m"
+    assert run(monkeypatch, *words(inputs, out)) == 0
+    before = weights(out), (out / "history.jsonl").read_bytes()
+    capsys.readouterr()
+    changed = ["--set", "training.device=cpu", "--set", "training.minutes=9", "--set", "embedding.batch_size=3"]
+    assert run(monkeypatch, *words(inputs, out, *changed)) == 0
+    assert "already trained with these settings" in notes(capsys)
+    assert run(monkeypatch, *words(inputs, out, "--set", "search.beam_size=13")) == 0
+    assert "only its search settings were changed" in notes(capsys)
+    assert load_model(out).search.beam_size == 13
+    assert (weights(out), (out / "history.jsonl").read_bytes()) == before
+    assert (out / "checkpoint" / "state.json").is_file()
+
+
+@pytest.mark.usefixtures("without_curves")
+def test_more_epochs_go_on_and_restart_begins_anew(inputs, tmp_path, monkeypatch, capsys) -> None:
+    out, twice = tmp_path / "m", ("--set", "training.epochs=2")
+    assert run(monkeypatch, *words(inputs, out)) == 0
+    assert run(monkeypatch, *words(inputs, out, *twice, "--resume")) == 0
+    assert "llada-rec: going on from epoch 1 of 1, now 2" in notes(capsys)
+    assert run(monkeypatch, *words(inputs, out)) == 0
+    assert "holds this model, but it has had 2 epochs already; training begins anew" in notes(capsys)
+    assert run(monkeypatch, *words(inputs, out, *twice, "--restart")) == 0
+    assert "going on" not in notes(capsys)
+
+
+@pytest.mark.usefixtures("without_curves")
+def test_a_lower_rate_begins_anew_unless_resumed(inputs, tmp_path, monkeypatch, capsys) -> None:
+    out, often = tmp_path / "m", ["--set", "training.checkpoint_seconds=0", "--set", "training.batch_size=32"]
+    wild = ["--set", "training.learning_rate=1e30", "--set", "training.clip_norm=1e30", "--set", "training.warmup=1"]
+    assert run(monkeypatch, *words(inputs, out, *often, *wild)) == 2
+    assert len(list(tmp_path.glob(".m.work-*/checkpoint"))) == 1
+    capsys.readouterr()
+    calm = ["--set", "training.learning_rate=1e-3", "--set", "training.warmup=1"]
+    assert run(monkeypatch, *words(inputs, out, *often, *calm)) == 0
+    assert "resumed" not in notes(capsys)
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
 def test_recipe_that_is_not_there(inputs, tmp_path, monkeypatch, capsys) -> None:

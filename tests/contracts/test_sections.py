@@ -1,4 +1,7 @@
-"""Naming one setting of a section changes that setting and nothing else, whatever has the section."""
+"""Naming one setting of a section changes that setting and nothing else, whatever has the section.
+
+And which settings make another model: all but those of the run and of the search, in every row of the registries.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,13 @@ import pytest
 from pydantic import ValidationError
 
 import sidrec
+from sidrec.core.errors import SettingsError
 from sidrec.core.settings import Settings
 from sidrec.models.registry import MODELS
 from sidrec.sids.registry import TOKENIZERS
 
 CLASSES = {row.key: row.load_class().settings_class for row in (*MODELS, *TOKENIZERS)}
-OTHER_VALUES = (1, 0.5, 64, 0.25, True, False, "x", None, (0.5, 0.5), (12, 11), ("x",), {"x": 1})
-NEEDS_ANOTHER = {("embedding", "whiten"), ("embedding", "vectors")}
-"""Refused alone: they need embedding.pca or embedding.encoder beside them."""
+OTHER_VALUES = (1, 0.5, 64, 32, 0.25, True, False, "x", None, (0.5, 0.5), (12, 11), ("x",), {"x": 1})
 
 
 def sections(cls: type[Settings], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Settings]]:
@@ -48,8 +50,11 @@ def leaves(values: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str
     return found
 
 
-def with_another_value(cls: type[Settings], path: tuple[str, ...], annotation: Any) -> Settings:
-    """The settings with only this one named, at the first value that it takes and does not have already."""
+def with_another_value(cls: type[Settings], path: tuple[str, ...], annotation: Any) -> Settings | None:
+    """The settings with only this one named, at the first value that it takes and does not have already.
+
+    None for the few that are refused without another beside them, such as embedding.whiten without embedding.pca.
+    """
     words = words_of(annotation)
     for value in (*OTHER_VALUES, *words, *((word,) for word in words)):
         try:
@@ -58,21 +63,51 @@ def with_another_value(cls: type[Settings], path: tuple[str, ...], annotation: A
             continue
         if changed != cls():
             return changed
-    raise AssertionError(f"no other value found for {'.'.join(path)}")
+    return None
+
+
+def changes(cls: type[Settings]) -> Iterator[tuple[tuple[str, ...], Settings]]:
+    """Every setting by its path, with the settings in which only this one is another."""
+    for path, section in [((), cls()), *sections(cls)]:
+        for name, field in type(section).model_fields.items():
+            if not isinstance(getattr(section, name), Settings):
+                changed = with_another_value(cls, (*path, name), field.annotation)
+                if changed is not None:
+                    yield (*path, name), changed
 
 
 @pytest.mark.parametrize("key", CLASSES)
 def test_a_named_setting_of_a_section_leaves_the_others(key):
     cls = CLASSES[key]
     before = leaves(cls().model_dump())
-    for path, section in sections(cls):
-        for name, field in type(section).model_fields.items():
-            if isinstance(getattr(section, name), Settings) or (*path, name) in NEEDS_ANOTHER:
-                continue
-            changed = with_another_value(cls, (*path, name), field.annotation)
-            after = leaves(changed.model_dump())
-            different = {place for place in before | after if before.get(place) != after.get(place)}
-            assert {place[: len(path) + 1] for place in different} == {(*path, name)}
+    for path, changed in changes(cls):
+        after = leaves(changed.model_dump())
+        different = {place for place in before | after if before.get(place) != after.get(place)}
+        assert {place[: len(path)] for place in different} == {path}
+
+
+OF_THE_RUN = {"training." + name for name in ("minutes", "device", "checkpoint_seconds", "keep_state", "trackers")}
+OF_THE_RUN |= {"embedding.batch_size", "embedding.device"}
+
+
+@pytest.mark.parametrize("key", CLASSES)
+def test_only_the_method_makes_another_model(key):
+    cls = CLASSES[key]
+    usual = cls().method_values()
+    for path, changed in changes(cls):
+        apart = ".".join(path) in OF_THE_RUN or path[0] == "search"
+        try:
+            assert (changed.method_values() == usual) == apart, path
+        except SettingsError:  # the tokenizer "x" is not one
+            assert path[0] == "tokenize"
+
+
+@pytest.mark.parametrize("options", [{"n_codes": 4}, {"training": {"device": "cpu", "minutes": 3}}])
+def test_a_tokenizer_by_its_defaults_or_another_run_is_the_same_method(options):
+    plain, named = (sidrec.LLaDARec(tokenize=given).settings for given in ({}, {"options": options}))
+    assert plain.method_values() == named.method_values()
+    other = sidrec.LLaDARec(tokenize={"options": {**options, "codebook_size": 8}}).settings
+    assert plain.method_values() != other.method_values()
 
 
 def test_model_selection_survives_another_number_of_epochs():

@@ -61,6 +61,22 @@ def test_what_is_written_can_be_opened(tmp_path):
     assert names(tmp_path / "new") == ["run"]
 
 
+def test_an_artefact_inside_answers_for_its_own_files(tmp_path):
+    """So that opening the outer one does not read what only few ask for; damage is found when the inner one is."""
+    with write(tmp_path / "run", ORIGIN) as directory:
+        save(directory / "inner", origin=Origin("model"))
+        (directory / "data.txt").write_text("one")
+    found = open_artifact(tmp_path / "run")
+    assert sorted(found.manifest["files"]) == ["data.txt", "inner/manifest.json"]
+    (tmp_path / "run" / "inner" / "data.txt").write_text("two")
+    assert open_artifact(tmp_path / "run").content == found.content
+    with pytest.raises(ArtifactError, match=r"data.txt: its content has changed"):
+        open_artifact(tmp_path / "run" / "inner")
+    write_json(tmp_path / "run" / "inner" / "manifest.json", {})
+    with pytest.raises(ArtifactError, match=r"inner/manifest.json"):
+        open_artifact(tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Annotated
+
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError, model_validator
 
 from sidrec.core.errors import SettingsError
-from sidrec.core.settings import Settings, merge, parse_assignments, read_toml
+from sidrec.core.settings import LENGTH, RUN, SEARCH, Settings, merge, parse_assignments, read_toml
 
 
 class Inner(Settings):
@@ -39,6 +41,28 @@ def test_a_section_named_in_part_keeps_what_its_owner_chose():
     assert chosen.model.training == Inner(epochs=99, learning_rate=0.5)
     assert chosen.model.name == "x"
     assert Longer.model_validate({"model": Outer(name="y")}).model == Outer(name="y")
+
+
+class Base(Settings):
+    epochs: Annotated[int, LENGTH] = 10
+    minutes: Annotated[float | None, RUN] = None
+    width: tuple[int, ...] = (1, 2)
+    search: Annotated[Inner, SEARCH] = Inner()
+
+
+class Derived(Base):
+    epochs: int = Field(5, ge=1)  # a new default does not make it another kind of setting
+    minutes: float | None = 3.0
+    section: Base = Base(width=(7,))
+
+
+def test_the_method_is_what_is_not_marked():
+    assert Derived().method_values() == {
+        "epochs": 5,
+        "width": [1, 2],
+        "section": {"epochs": 10, "width": [7]},
+    }
+    assert Derived().method_values(LENGTH) == {"width": [1, 2], "section": {"width": [7]}}
 
 
 def test_a_misspelt_key_gets_the_nearest_name():

@@ -138,7 +138,7 @@ def stopped_at(workdir: Path) -> None:
     ("module", "task", "changes", "words"),
     [
         (Net(), Task(), {"seed": 7}, "seed was 0, now 7"),
-        (Net(), Task(), {"batch_size": 8, "epochs": 4}, "epochs was 3, now 4; batch_size was 16, now 8"),
+        (Net(), Task(), {"batch_size": 8, "epochs": 4}, "another training \\(batch_size was 16, now 8\\)"),
         (Net(), Task(49), {}, "it had 50 samples, now 49"),
         (torch.nn.Linear(4, 1), Task(), {}, "the weights have other shapes, for example"),
     ],
@@ -156,6 +156,35 @@ def test_a_gentler_rate_may_resume_but_not_rename_a_finished_training(tmp_path):
     assert train(Net(), Task(), gentler, workdir=tmp_path).history[-1]["learning_rate"] < 0.001
     with pytest.raises(TrainingError, match=r"learning_rate was 0.001, now 0.02"):
         train(Net(), Task(), OFTEN, workdir=tmp_path)
+
+
+def test_settings_of_the_run_may_change_on_the_way(tmp_path, uninterrupted):
+    stopped_at(tmp_path)
+    run = {"minutes": 60.0, "device": "cpu", "checkpoint_seconds": 5.0, "keep_state": False}
+    resumed = Net(seed=3)
+    train(resumed, Task(), OFTEN.model_copy(update=run), workdir=tmp_path)
+    assert same(resumed, uninterrupted[0])
+
+
+def test_a_cut_off_training_may_become_longer_but_not_shorter_than_it_is(tmp_path):
+    train(Net(), Task(), OFTEN, workdir=tmp_path)
+    with pytest.raises(TrainingError, match=r"epochs was 3, now 2"):
+        train(Net(), Task(), OFTEN.model_copy(update={"epochs": 2}), workdir=tmp_path)
+    longer = train(Net(), Task(), OFTEN.model_copy(update={"epochs": 4}), workdir=tmp_path)
+    assert (longer.epochs, longer.gone_on_from) == (4, (3,))
+
+
+def test_a_checkpoint_is_taken_over_whole_and_never_over_another(tmp_path, uninterrupted):
+    stopped_at(tmp_path / "a")
+    checkpoints.take_over(tmp_path / "a", tmp_path / "b")
+    resumed = Net(seed=3)
+    train(resumed, Task(), OFTEN, workdir=tmp_path / "b")
+    assert same(resumed, uninterrupted[0])
+    checkpoints.take_over(tmp_path / "a", tmp_path / "b")
+    found = [checkpoints.standing(tmp_path / name) for name in ("a", "b", "nothing")]
+    assert [state and state.finished for state in found] == ["", "epochs", None]
+    checkpoints.take_over(tmp_path / "nothing", tmp_path / "c")
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_damaged_checkpoint_is_named(tmp_path):

@@ -171,6 +171,45 @@ def test_minutes_are_a_budget_that_can_be_raised(tmp_path):
     assert same(weights(module), weights(whole))
 
 
+LEVEL = {"schedule": "constant", "warmup": 0.0}
+
+
+def test_more_epochs_than_a_finished_training_had_go_on_from_there(tmp_path):
+    """With a level rate the schedule does not know the number of epochs, so the detour leaves no trace."""
+    module, whole, recorder = Net(), Net(), Recorder()
+    train(module, Task(), options(epochs=2, **LEVEL), workdir=tmp_path)
+    task = Task()
+    result = train(Net(seed=3), task, options(epochs=5, **LEVEL), workdir=tmp_path, progress=recorder)
+    assert recorder.notes == ["training: going on from epoch 2 of 2, now 5."]
+    assert (result.epochs, result.gone_on_from, len(task.visited)) == (5, (2,), 3 * 4)
+    assert result.summary()["gone_on_from"] == [2]
+    assert [json.loads(line)["epoch"] for line in (tmp_path / "history.jsonl").read_text().splitlines()] == [
+        *range(1, 6)
+    ]
+    train(whole, Task(), options(epochs=5, **LEVEL))
+    train(module, Task(), options(epochs=5, **LEVEL), workdir=tmp_path)
+    assert same(weights(module), weights(whole))
+
+
+def test_a_falling_rate_follows_the_new_number_of_epochs_and_that_is_said(tmp_path):
+    recorder = Recorder()
+    train(Net(), Task(), options(epochs=2), workdir=tmp_path)
+    history = train(Net(), Task(), options(epochs=4), workdir=tmp_path, progress=recorder).history
+    assert recorder.notes == [
+        "training: going on from epoch 2 of 2, now 4; the learning rate is from here on that of 4."
+    ]
+    whole = train(Net(), Task(), options(epochs=4)).history
+    rates, straight = ([entry["learning_rate"] for entry in run] for run in (history, whole))
+    assert rates[2:] == straight[2:]
+    assert rates[1] < straight[1]
+
+
+def test_a_training_that_stopped_early_does_not_go_on(tmp_path):
+    stopped = options(epochs=50, metric="score", patience=1)
+    train(Net(), Scripted([3.0, 1.0]), stopped, workdir=tmp_path)
+    assert train(Net(), Scripted([]), options(epochs=60, metric="score", patience=1), workdir=tmp_path).epochs == 2
+
+
 class Broken(Task):
     """Its loss (or only its gradient) stops being a number in epoch 2, step 3."""
 

@@ -37,7 +37,9 @@ def train(
 
     chosen = read_recipe(recipe, model, assignments or ())
     unfinished = stage.check_one_way(resume, restart)
-    done = stage.train(data, out, chosen, sids=sids, unfinished=unfinished, progress=console.progress())
+    done = stage.train(
+        data, out, chosen, sids=sids, unfinished=unfinished, adopt_search=True, progress=console.progress()
+    )
     if not leads():
         return
     facts = {"model": done.model.key, "out": str(out), "skipped": done.skipped, **done.model.training_summary()}

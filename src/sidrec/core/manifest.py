@@ -51,10 +51,13 @@ def parse(text: bytes, where: Path) -> dict[str, Any]:
 
 
 def seal(directory: Path, origin: Origin) -> None:
-    """Hash what is there and write the manifest, last."""
+    """Hash what is there and write the manifest, last.
+
+    An artefact inside answers for its own files: its manifest is listed, and they are verified when it is opened.
+    """
     files = {}
     for file in sorted(directory.rglob("*")):
-        if file.is_file() and file != directory / MANIFEST:
+        if file.is_file() and file != directory / MANIFEST and not _within_another(file, directory):
             name = file.relative_to(directory).as_posix()
             files[name] = {"sha256": sha256_of(file), "bytes": file.stat().st_size}
     manifest = {
@@ -68,6 +71,11 @@ def seal(directory: Path, origin: Origin) -> None:
         "files": files,
     }
     write_json(directory / MANIFEST, manifest)
+
+
+def _within_another(file: Path, directory: Path) -> bool:
+    inside = (folder / MANIFEST for folder in file.parents if directory in folder.parents)
+    return any(manifest.is_file() and manifest != file for manifest in inside)
 
 
 def _is_inside(name: str) -> bool:

@@ -1,4 +1,8 @@
-"""Settings at the door: frozen, no unknown keys, every problem at once, with a hint for a misspelt key."""
+"""Settings at the door: frozen, no unknown keys, every problem at once, with a hint for a misspelt key.
+
+A setting that does not decide which model comes out says so beside its definition:
+`minutes: Annotated[float | None, RUN] = None`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import difflib
 import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -15,6 +20,30 @@ from sidrec.core.errors import SettingsError
 
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 """What every generator of random numbers takes."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A word about a setting, put beside its type with `Annotated`; it holds for the setting in subclasses too."""
+
+    word: str
+
+
+RUN = Mark("run")
+"""Of the run (device, minutes, trackers): where, when and how often, never which model comes out."""
+SEARCH = Mark("search")
+"""Of the asking: how a finished model is searched."""
+LENGTH = Mark("length")
+"""How far training goes: a part of the method, but a shorter run of the same method can be gone on with."""
+
+
+RATE = Mark("rate")
+"""How fast training goes: a part of the method, but a cut-off training may be resumed with less of it."""
+
+
+def marked(cls: type[Settings], mark: Mark) -> set[str]:
+    """The names of the settings of which this is said."""
+    return {name for name in cls.model_fields if mark in _marks(cls, name)}
 
 
 class Settings(BaseModel):
@@ -30,6 +59,15 @@ class Settings(BaseModel):
         except ValidationError as error:
             raise SettingsError(describe_problems(cls, error, owner=owner, where=where, section=section)) from None
 
+    def method_values(self, *without: Mark) -> dict[str, Any]:
+        """Plain values of what decides which model comes out: no settings of the run, of the search, or `without`."""
+        plain, kept = self.model_dump(mode="json"), {}
+        for name in type(self).model_fields:
+            if _marks(type(self), name).isdisjoint({RUN, SEARCH, *without}):
+                value = getattr(self, name)
+                kept[name] = value.method_values(*without) if isinstance(value, Settings) else plain[name]
+        return kept
+
     @model_validator(mode="before")
     @classmethod
     def _sections_keep_their_defaults(cls, values: Any) -> Any:
@@ -38,6 +76,12 @@ class Settings(BaseModel):
             return values
         defaults = {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}
         return {name: _over(defaults.get(name), value) for name, value in values.items()}
+
+
+def _marks(cls: type[Settings], name: str) -> set[Mark]:
+    """What is said of a setting by any class that defines it."""
+    owners = [base for base in cls.__mro__ if issubclass(base, Settings) and name in base.model_fields]
+    return {mark for base in owners for mark in base.model_fields[name].metadata if isinstance(mark, Mark)}
 
 
 def _over(default: Any, given: Any) -> Any:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from sidrec.core.artifacts import Origin, ensure, write
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
-from sidrec.core.settings import Settings
+from sidrec.core.settings import RUN, Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.schema import ITEM_ID
 from sidrec.embeddings.base import Encoder
@@ -28,9 +28,6 @@ from sidrec.embeddings.item_text import item_texts, text_fields
 from sidrec.embeddings.projection import Projection, fit_projection
 from sidrec.embeddings.raw_vectors import RawVectors, raw_from_array, raw_from_texts
 from sidrec.embeddings.sentence_encoder import SentenceOptions
-
-_HOW_TO_RUN = {"batch_size", "device", "vectors"}
-"""Settings that change how fast or from where, never what: they are no part of an artefact's origin."""
 
 
 class EmbeddingSettings(Settings):
@@ -48,9 +45,9 @@ class EmbeddingSettings(Settings):
     """Read at most this many tokens of a text; default the model's own limit."""
     vectors: Path | None = None
     """File of your own vectors, for the encoder `given`."""
-    batch_size: int | None = Field(default=None, ge=1)
+    batch_size: Annotated[int | None, RUN] = Field(default=None, ge=1)
     """Texts per batch; default 16 on a processor, 128 on an accelerator."""
-    device: str | None = None
+    device: Annotated[str | None, RUN] = None
     """cpu, cuda, mps; default the fastest there is."""
 
     @model_validator(mode="after")
@@ -79,7 +76,9 @@ class _Job:
 
     @property
     def origin(self) -> Origin:
-        return Origin("embeddings", self.settings.model_dump(mode="json", exclude=_HOW_TO_RUN), self.made_from)
+        settings = self.settings.method_values()
+        settings.pop("vectors")  # where a file lies says nothing; its content is in `made_from`
+        return Origin("embeddings", settings, self.made_from)
 
     def encoder(self) -> Encoder | None:
         return find_encoder(self.settings.encoder, _options(self.settings)) if self.vectors is None else None

@@ -64,7 +64,7 @@ def evaluate_saved(
     settings, progress = settings or EvaluationSettings(), progress or SilentProgress()
     origin = Origin(
         KIND,
-        settings=settings.model_dump(mode="json", exclude={"chunk"}),
+        settings=settings.method_values(),
         made_from={"model": open_artifact(path, "model").content, "dataset": data.fingerprint},
         seed=settings.seed,
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, field_validator
 
-from sidrec.core.settings import Seed, Settings
+from sidrec.core.settings import RUN, Seed, Settings
 from sidrec.data.dataset import Cases, Dataset, Split
 
 
@@ -24,7 +24,7 @@ class EvaluationSettings(Settings):
     """Of the user sample and of the bootstrap."""
     bootstrap: int = Field(2000, ge=100)
     """Resamples behind each interval."""
-    chunk: int = Field(1024, ge=1)
+    chunk: Annotated[int, RUN] = Field(1024, ge=1)
     """Users ranked between two saved parts; changes nothing in the result."""
 
     @field_validator("ks")

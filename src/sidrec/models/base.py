@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from sidrec.core.artifacts import Artifact, Origin, forget_work, opened, write, write_json
 from sidrec.core.checked_tables import read_table
-from sidrec.core.errors import ArtifactError, InputError, SettingsError
+from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
-from sidrec.core.settings import Settings
+from sidrec.core.settings import LENGTH, RATE, Mark, Settings
 from sidrec.core.settings_table import in_brief
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
@@ -30,17 +30,23 @@ from sidrec.models.model_files import (
     CATALOG_FILE,
     COUNT,
     DATA,
-    RECORD_FILES,
     REMOVED_FILE,
+    SETTINGS_FILE,
     TRAINING_FILE,
     data_from,
     data_path,
     leads,
+    stored_settings,
+    take_up,
     training_directory,
 )
 from sidrec.models.ranking import Ranking, Recommendations
+from sidrec.models.records import Records
 from sidrec.models.request import ItemFilter, Request
+from sidrec.models.standing import Standing, standing
 from sidrec.models.stock import Stock, popular_items
+from sidrec.training import checkpoints
+from sidrec.training.options import TrainingOptions
 
 
 class Recommender(ABC):
@@ -62,6 +68,8 @@ class Recommender(ABC):
         self.settings = settings or self.settings_class.parse(values, owner=self.key, where=type(self).__name__)
         self._stock: Stock | None = None
         self._training: dict[str, Any] = {}
+        self._earlier: Artifact | None = None
+        self._records = Records()
         self.trained_on = ""
         self.data_path: Path | None = None
 
@@ -83,16 +91,33 @@ class Recommender(ABC):
 
     # ---- the four verbs -------------------------------------------------------------------------------------------
 
-    def fit(self, data: Dataset, *, out: Path | None = None, progress: Progress | None = None) -> Self:
-        """Learn from the training part of `data`; with `out`, unfinished work is kept beside it and resumed."""
-        workdir = None if out is None else training_directory(out, self.origin(data.fingerprint))
+    def fit(
+        self, data: Dataset, *, out: Path | None = None, progress: Progress | None = None, restart: bool = False
+    ) -> Self:
+        """Learn from the training part of `data`; with `out`, unfinished work is kept beside it and resumed.
+
+        Where `out` holds this model after fewer epochs or minutes, training goes on from there, unless `restart`.
+        """
+        workdir = None if out is None else self.training_directory(out, data.fingerprint)
         with locked(out) if out is not None and leads() else nullcontext():
+            found = Standing() if out is None or restart else self.standing(out, data.fingerprint)
+            self._earlier = found.artifact if found.goes_on else None
+            if out is not None and workdir is not None and leads():
+                forget_work(out) if restart else self._go_on(workdir)
             ids = self._fit(data, workdir, progress or SilentProgress())
+            self._records = Records.in_work(workdir if leads() else None)
             self._stock = Stock(data.catalog, data.train_counts(), ids)
             self.trained_on, self.data_path = data.fingerprint, data.path
             if out is not None and leads():
                 self.save(out)
         return self
+
+    def _go_on(self, workdir: Path) -> None:
+        """Begin where a cut-off or finished training of another length stopped, if there is one."""
+        options = self.training_options
+        begun = options is not None and take_up(workdir, within=options.epochs)
+        if self._earlier is not None and not begun:
+            checkpoints.take_over(self._earlier.path, workdir)
 
     def recommend(
         self,
@@ -135,7 +160,6 @@ class Recommender(ABC):
         """Write the model as an artefact, with the record of its training where there is one."""
         path, stock = Path(path), self.stock
         origin = self.origin(self.trained_on, stock)
-        workdir = training_directory(path, self.origin(self.trained_on))
         with write(path, origin) as directory:
             stock.catalog.frame.with_columns(pl.Series(COUNT, stock.counts)).write_parquet(directory / CATALOG_FILE)
             if stock.removed is not None:
@@ -144,12 +168,17 @@ class Recommender(ABC):
             if stock.ids is not None:
                 stock.ids.write_files(directory)
             self._write_files(directory)
+            write_json(directory / SETTINGS_FILE, self.settings.model_dump(mode="json"))
             write_json(directory / TRAINING_FILE, {**self._training, **data_from(self.data_path, path)})
-            for name in RECORD_FILES:
-                if (workdir / name).is_file():
-                    shutil.copyfile(workdir / name, directory / name)
+            self._records.write(directory, with_state=self._keeps_state(stock))
         forget_work(path)
+        self._records = replace(self._records, state=path)
         return path
+
+    def _keeps_state(self, stock: Stock) -> bool:
+        """Whether a saved model can be gone on with; not one whose catalogue has changed since."""
+        options = self.training_options
+        return options is not None and options.keep_state and not stock.changed
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -158,16 +187,15 @@ class Recommender(ABC):
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:
-        key, values = str(artifact.settings.get("model")), artifact.settings.get("settings")
-        if not isinstance(values, dict):
-            raise ArtifactError(f"{artifact.path}: does not say which settings its model has; train it again.")
-        settings = cls.settings_class.parse(values, owner=key, where=str(artifact.path))
+        key = str(artifact.settings.get("model"))
+        settings = cls.settings_class.parse(stored_settings(artifact), owner=key, where=str(artifact.path))
         model = cls(settings, key=key)
         frame = read_table(artifact.file(CATALOG_FILE), {ITEM_ID: "id", COUNT: "count"})
         catalog, counts = Catalog(frame.drop(COUNT)), frame[COUNT].to_numpy().astype(np.int64)
         model.trained_on = artifact.made_from.get("dataset", "")
         model._training, model.data_path = artifact.json(TRAINING_FILE), data_path(artifact)
         model._training.pop(DATA, None)
+        model._records = Records.of(artifact)
         stock = Stock(catalog, counts, model._read_files(artifact, catalog), changed="catalog" in artifact.made_from)
         if artifact.has(REMOVED_FILE):
             gone = read_table(artifact.file(REMOVED_FILE), {ITEM_ID: "id"})[ITEM_ID].to_list()
@@ -195,6 +223,11 @@ class Recommender(ABC):
     @abstractmethod
     def _read_files(self, artifact: Artifact, catalog: Catalog) -> ItemIds | None:
         """Restore what was written; settings are already there."""
+
+    @property
+    def training_options(self) -> TrainingOptions | None:
+        """How it is trained; None for models that are not trained in epochs."""
+        return None
 
     def training_summary(self) -> dict[str, Any]:
         """Epochs, best epoch and value, seconds; empty for models that are not trained in epochs."""
@@ -224,16 +257,30 @@ class Recommender(ABC):
     def origin(self, dataset: str, stock: Stock | None = None) -> Origin:
         """What the model artefact is made from, known before training: equal origins give equal models.
 
+        Settings of the run and of the search are no part of it: `SETTINGS_FILE` keeps them.
         With a `stock` also what happened to the catalogue since.
         """
-        training = getattr(self.settings, "training", None)
+        return self._origin(dataset, stock=stock)
+
+    def _origin(self, dataset: str, *without: Mark, stock: Stock | None = None) -> Origin:
+        options = self.training_options
         changed = {} if stock is None or not stock.changed else {"catalog": stock.fingerprint}
         return Origin(
             "model",
-            settings={"model": self.key, "settings": self.settings.model_dump(mode="json")},
+            settings={"model": self.key, "settings": self.settings.method_values(*without)},
             made_from={"dataset": dataset, **self._made_from(), **changed},
-            seed=getattr(training, "seed", None),
+            seed=None if options is None else options.seed,
         )
+
+    def training_directory(self, out: Path, dataset: str) -> Path:
+        """Where an unfinished training for `out` keeps its checkpoints; names of others of its kind begin alike."""
+        kind, line = self._origin(dataset, LENGTH, RATE), self._origin(dataset, LENGTH)
+        return training_directory(out, kind, line, self.origin(dataset))
+
+    def standing(self, out: Path, dataset: str) -> Standing:
+        """What lies at `out`, seen by this model before it is trained there on this dataset."""
+        wanted, line = self.origin(dataset), self._origin(dataset, LENGTH)
+        return standing(out, wanted, line, self.settings, self.training_options)
 
     def _ranked(self, request: Request, stock: Stock) -> Ranking:
         request = request.without(stock.removed)

@@ -106,6 +106,10 @@ class ItemScorer(Recommender, HasItemVectors):
         self._facts = ItemFacts()
         self._given: ItemIds | None = None
 
+    @property
+    def training_options(self) -> TrainingOptions:
+        return self.settings.training
+
     @abstractmethod
     def _build(self, n_items: int, features: ItemFeatures) -> ItemNetwork:
         """A fresh network."""
@@ -118,8 +122,11 @@ class ItemScorer(Recommender, HasItemVectors):
         options, parts, counts = self.settings.training, self.settings.item_vectors, data.train_counts()
         if self._given is not None:
             self._given.check_catalog(data.catalog, "the given IDs")
-        describer = Describer(parts, self.settings.embedding, self.settings.tokenize)
-        ids, facts = describer.describe(data.catalog, progress, workdir, self._given)
+        if self._earlier is not None:
+            ids, facts = saved_ids(self._earlier), ItemFacts.read_files(self._earlier)
+        else:
+            describer = Describer(parts, self.settings.embedding, self.settings.tokenize)
+            ids, facts = describer.describe(data.catalog, progress, workdir, self._given)
         features = facts.features(data.catalog, ids, counts >= parts.identity_from if parts.identity_from else None)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(options.seed)

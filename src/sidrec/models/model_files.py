@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sidrec.core.artifacts import Artifact, Origin, work_directory
 from sidrec.core.checked_files import damaged
-from sidrec.core.storage import siblings
-from sidrec.training.options import MAY_CHANGE
+from sidrec.core.errors import ArtifactError
+from sidrec.training import checkpoints
 
 CATALOG_FILE, REMOVED_FILE = "catalog.parquet", "removed.parquet"
+SETTINGS_FILE = "model.json"
 TRAINING_FILE, DATA = "training.json", "data"
 WEIGHTS_FILE = "weights.safetensors"
-RECORD_FILES = ("history.jsonl", "curve.svg")
-"""What the training loop leaves in its work directory and the model keeps."""
 COUNT = "train_count"
 
 
@@ -24,31 +23,38 @@ def leads() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def training_directory(out: Path, origin: Origin) -> Path:
-    """Where an unfinished training of this origin for the model at `out` keeps its checkpoints.
+def take_up(directory: Path, *, at_any_rate: bool = False, within: int | None = None) -> bool:
+    """Whether there is a cut-off training to go on with in `directory`, named by `training_directory`.
 
-    Its name carries the origin, so that a checkpoint is never taken up by other data, IDs or settings; and before that
-    the origin without what may change while a training runs, for `take_up`.
+    One that was to have another length, and has not done more than `within` epochs, becomes the one of this name; with
+    `at_any_rate` also one of another learning rate, which is how one goes on after an explosion.
     """
-    return Path(f"{_alike(out, origin)}{origin.fingerprint[:12]}")
-
-
-def take_up(out: Path, origin: Origin) -> bool:
-    """Whether there is a cut-off training to go on with; one that differs only in what may change while a training runs
-    (its learning rate, say) becomes one of this origin."""
-    directory = training_directory(out, origin)
-    others = [] if directory.exists() else siblings(Path(out).resolve(), "work")
-    for other in [other for other in others if str(other).startswith(_alike(out, origin))][:1]:
-        other.rename(directory)
+    if not directory.exists() and directory.parent.is_dir():
+        alike = directory.name.rsplit("-", 2 if at_any_rate else 1)[0] + "-"
+        for other in sorted(path for path in directory.parent.iterdir() if path.name.startswith(alike)):
+            state = checkpoints.standing(other)
+            if state is not None and (within is None or state.epoch < within):
+                other.rename(directory)
+                break
     return directory.exists()
 
 
-def _alike(out: Path, origin: Origin) -> str:
-    """How the names of those begin that differ only in what may change while a training runs."""
-    settings = dict(origin.settings["settings"])
-    if "training" in settings:
-        settings["training"] = {key: value for key, value in settings["training"].items() if key not in MAY_CHANGE}
-    return f"{work_directory(out, replace(origin, settings={**origin.settings, 'settings': settings}))}-"
+def training_directory(out: Path, *origins: Origin) -> Path:
+    """Where an unfinished training for the model at `out` keeps its checkpoints.
+
+    The name carries the origins, the most exact one last, so that a checkpoint is never taken up by other data, IDs or
+    settings, and `take_up` finds those that differ in little.
+    """
+    first, *more = origins
+    return Path("-".join([str(work_directory(out, first)), *(origin.fingerprint[:12] for origin in more)]))
+
+
+def stored_settings(artifact: Artifact) -> dict[str, Any]:
+    """All settings of a saved model; the manifest has those of the method (before there was a file, it had all)."""
+    found = artifact.json(SETTINGS_FILE) if artifact.has(SETTINGS_FILE) else artifact.settings.get("settings")
+    if not isinstance(found, dict):
+        raise ArtifactError(f"{artifact.path}: does not say which settings its model has; train it again.")
+    return found
 
 
 def data_path(artifact: Artifact) -> Path | None:

@@ -6,7 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch import nn
 
 from sidrec.core.artifacts import Artifact
 from sidrec.core.progress import Progress
-from sidrec.core.settings import Settings
+from sidrec.core.settings import SEARCH, Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.decoding.diffusion import Predict
@@ -46,7 +46,7 @@ class SidGeneratorSettings(Settings):
 
     max_history: int = Field(20, ge=1)
     """Newest items of a user that the model looks at."""
-    search: SearchSettings = SearchSettings()
+    search: Annotated[SearchSettings, SEARCH] = SearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     tokenize: TokenizeSettings = TokenizeSettings()
     validation_users: int = Field(1000, ge=1)
@@ -100,11 +100,16 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
         given.check_catalog(data.catalog, str(path))
         self._given = given
 
+    @property
+    def training_options(self) -> TrainingOptions:
+        return self.settings.training
+
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds:
         settings, options = self.settings, self.settings.training
         if self._given is not None:
             self._given.check_catalog(data.catalog, "the given IDs")
-        made = self._given or ItemIds.make(data.catalog, settings.embedding, settings.tokenize, progress, workdir)
+        known = self._given or (ItemIds.read_files(self._earlier) if self._earlier else None)
+        made = known or ItemIds.make(data.catalog, settings.embedding, settings.tokenize, progress, workdir)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(options.seed)
             network = self._build(made.semantic_ids)
@@ -119,8 +124,8 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
         return made
 
     def _validation(self, ids: ItemIds, cases: Cases) -> Validate:
-        """NDCG@10 of a search with few beams."""
-        search = self.settings.search.model_copy(update={"beam_size": self.settings.validation_beam})
+        """NDCG@10 of the default search with few beams: how a model is asked later must not decide what it learns."""
+        search = self._search_class()(beam_size=self.settings.validation_beam)
 
         def validate(module: nn.Module) -> dict[str, float]:
             ranking = self._id_search(cast(Network, module), ids, search).rank(Request(cases.histories, 10))

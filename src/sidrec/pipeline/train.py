@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sidrec.core.artifacts import Artifact, ensure, forget_work
+from sidrec.core.artifacts import tidy
 from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Dataset
 from sidrec.models.base import Recommender
-from sidrec.models.capabilities import HasSemanticIds
+from sidrec.models.capabilities import HasSemanticIds, Searches
 from sidrec.models.model_files import leads, take_up
-from sidrec.models.registry import model_from
+from sidrec.models.registry import load_model
+from sidrec.models.standing import Standing
 from sidrec.pipeline.recipes import Recipe
 
 Continue = Literal["auto", "resume", "restart"]
@@ -34,9 +37,13 @@ def train(
     *,
     sids: Path | None = None,
     unfinished: Continue = "auto",
+    adopt_search: bool = False,
     progress: Progress | None = None,
 ) -> Trained:
-    """Fit the recipe's model on a prepared dataset; `unfinished` says what happens to a run that was cut off."""
+    """Fit the recipe's model on a prepared dataset; `unfinished` says what happens to a run that was cut off.
+
+    A finished model that is given more epochs or minutes goes on; with `adopt_search` it takes the recipe's search.
+    """
     progress = progress or SilentProgress()
     dataset = Dataset.load(data)
     model = recipe.build()
@@ -44,20 +51,42 @@ def train(
         if not isinstance(model, HasSemanticIds):
             raise SettingsError(f"{model.key} has no semantic IDs; leave them out.", arguments=("sids",))
         model.use_semantic_ids(sids, dataset)
-    origin = model.origin(dataset.fingerprint)
 
-    def fit() -> Trained:
-        if unfinished == "restart" and leads():
-            forget_work(out)
-        if unfinished == "resume" and leads() and not take_up(out, origin):
-            words = "no cut-off training with these settings on this data; begin one without resuming."
-            raise ArtifactError(f"{out}: {words}", arguments=("resume",))
-        return Trained(model.fit(dataset, out=out, progress=progress), skipped=False)
+    with ExitStack() as stack:
+        found = model.standing(out, dataset.fingerprint)
+        if leads() and not found.done:
+            stack.enter_context(locked(out))
+            found = model.standing(out, dataset.fingerprint)  # somebody may have trained it while we waited
+        if found.done:
+            if leads():
+                tidy(out, model.origin(dataset.fingerprint))
+            with suppress(ArtifactError):  # a damaged model is trained again
+                return Trained(_already_trained(out, model, progress, adopt_search), skipped=True)
+        _prepare(found, out, model.training_directory(out, dataset.fingerprint), unfinished, progress)
+        model.fit(dataset, out=out, progress=progress, restart=unfinished == "restart")
+    return Trained(model, skipped=False)
 
-    def found(artifact: Artifact) -> Trained:
-        return Trained(model_from(artifact), skipped=True)
 
-    return ensure(out, origin, fit, found, progress, alone=leads())
+def _prepare(found: Standing, out: Path, workdir: Path, unfinished: Continue, progress: Progress) -> None:
+    """Say what becomes of what is there; what is to be resumed must be there."""
+    if found.why_not:
+        progress.note(f"{out}: holds this model, but {found.why_not}; training begins anew.")
+    if unfinished == "resume" and leads() and not (found.goes_on or take_up(workdir, at_any_rate=True)):
+        words = "no cut-off training with these settings on this data; begin one without resuming."
+        raise ArtifactError(f"{out}: {words}", arguments=("resume",))
+
+
+def _already_trained(out: Path, wanted: Recommender, progress: Progress, adopt_search: bool) -> Recommender:
+    """The model at `out`; where only its search is wanted otherwise, that is changed without training."""
+    model = load_model(out)
+    if adopt_search and isinstance(model, Searches) and isinstance(wanted, Searches) and model.search != wanted.search:
+        model = model.with_search(wanted.search)
+        if leads():
+            model.save(out)
+        progress.note(f"{out}: already trained on this data; only its search settings were changed.")
+    else:
+        progress.note(f"{out}: already trained with these settings on this data; nothing to do.")
+    return model
 
 
 def check_one_way(resume: bool, restart: bool) -> Continue:

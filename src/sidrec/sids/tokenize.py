@@ -14,7 +14,7 @@ from pydantic import Field
 from sidrec.core.artifacts import Origin, ensure, forget_work, work_directory, write
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
-from sidrec.core.settings import Settings
+from sidrec.core.settings import Mark, Settings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.sids.base import Tokenizer
 from sidrec.sids.collisions import Policy, check_room, resolve
@@ -32,6 +32,10 @@ class TokenizeSettings(Settings):
     collisions: Policy = "unique"
     options: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the tokenizer; what is not named keeps its default."""
+
+    def method_values(self, *without: Mark) -> dict[str, Any]:
+        """The tokenizer's own settings in full, so that naming a default, or a setting of its run, changes nothing."""
+        return {**super().method_values(*without), "options": self.build().settings.method_values()}
 
     def build(self) -> Tokenizer:
         kind = find_tokenizer(self.tokenizer).load_class()
@@ -93,7 +97,7 @@ class _Items:
         plain = {
             "tokenizer": tokenizer.key,
             "collisions": settings.collisions,
-            "settings": tokenizer.settings.model_dump(mode="json"),
+            "settings": tokenizer.settings.method_values(),
         }
         return Origin("sids", plain, self.made_from, seed=tokenizer.settings.seed)
 

@@ -25,9 +25,10 @@ from torch import Tensor, nn
 
 from sidrec.core import artifacts
 from sidrec.core.errors import ArtifactError, TrainingError
-from sidrec.core.storage import recover
+from sidrec.core.settings import LENGTH, RATE, marked
+from sidrec.core.storage import recover, temporary
 from sidrec.training.early_stopping import EarlyStopping
-from sidrec.training.options import MAY_CHANGE, MAY_CHANGE_ALWAYS, TrainingOptions
+from sidrec.training.options import TrainingOptions
 from sidrec.training.weights import copied, frozen_hash, learned
 
 NAME = "checkpoint"
@@ -49,10 +50,19 @@ class RunState:
     """Why training ended: "epochs", "patience", "minutes", or nothing while it runs."""
     scale: dict[str, float] = field(default_factory=dict)
     """State of the fp16 loss scale."""
+    planned: int = 0
+    """Epochs that the run is to have."""
+    gone_on_from: list[int] = field(default_factory=list)
+    """Epochs after which a longer run was planned."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> RunState:
         return cls(**{**values, "stopping": EarlyStopping(**values["stopping"])})
+
+    def goes_on(self, options: TrainingOptions) -> bool:
+        """Whether a finished run has more to do with these options: more epochs, or more minutes, than it had."""
+        in_time = options.minutes is None or self.seconds < 60.0 * options.minutes
+        return self.finished != "patience" and self.epoch < options.epochs and in_time
 
 
 @dataclass
@@ -69,7 +79,7 @@ def origin(module: nn.Module, n_samples: int, options: TrainingOptions) -> artif
     """What a checkpoint belongs to; one of another module, task or way of training is not resumed."""
     shapes = {name: f"{tuple(tensor.shape)} {tensor.dtype}" for name, tensor in learned(module).items()}
     task = {"shapes": shapes, "frozen": frozen_hash(module), "n_samples": n_samples}
-    settings = {"options": options.model_dump(mode="json"), **task}
+    settings = {"options": options.method_values(), **task}
     return artifacts.Origin("checkpoint", settings=settings, seed=options.seed)
 
 
@@ -96,7 +106,7 @@ def load(workdir: Path, wanted: artifacts.Origin) -> Snapshot | None:
 
 def _snapshot(path: Path, found: artifacts.Artifact, wanted: artifacts.Origin) -> Snapshot:
     state = RunState.from_json(found.json("state.json"))
-    changes = _changes(found.settings, wanted.settings, MAY_CHANGE_ALWAYS if state.finished else MAY_CHANGE)
+    changes = _changes(found.settings, wanted.settings, _may_change(state, wanted.settings["options"]))
     if changes:
         raise TrainingError(
             f"{path}: belongs to another training ({'; '.join(changes)}); "
@@ -104,6 +114,26 @@ def _snapshot(path: Path, found: artifacts.Artifact, wanted: artifacts.Origin) -
         )
     tensors = {name: load_file(found.file(f"{name}.safetensors")) for name in ("weights", "optimizer", "best")}
     return Snapshot(state, **tensors)
+
+
+def standing(workdir: Path) -> RunState | None:
+    """Where the training in `workdir` stands, without reading its weights; None where there is no checkpoint."""
+    try:
+        found = artifacts.open_artifact(workdir / NAME, "checkpoint", verify=False)
+        return RunState.from_json(found.json("state.json"))
+    except (ArtifactError, ValueError, TypeError, KeyError):
+        return None
+
+
+def take_over(earlier: Path, workdir: Path) -> None:
+    """Begin `workdir` with the checkpoint of another place, if there is one and it has none of its own."""
+    if (workdir / NAME).exists() or not (earlier / NAME).exists():
+        return
+    with artifacts.storage_errors(workdir):
+        workdir.mkdir(parents=True, exist_ok=True)
+        halfway = temporary(workdir / NAME)
+        shutil.copytree(earlier / NAME, halfway)
+        halfway.rename(workdir / NAME)
 
 
 def remove(workdir: Path) -> None:
@@ -119,9 +149,16 @@ def _save_tensors(tensors: dict[str, Tensor], file: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any], free: frozenset[str]) -> list[str]:
+def _may_change(state: RunState, wanted: Mapping[str, Any]) -> set[str]:
+    """Options in which a training may go on other than it began: its length, unless more is done already, and while it
+    runs what one changes after an explosion."""
+    length = marked(TrainingOptions, LENGTH) if wanted["epochs"] > state.epoch else set()
+    return length if state.finished else length | marked(TrainingOptions, RATE)
+
+
+def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any], free: set[str]) -> list[str]:
     old, new = found["options"], wanted["options"]
-    changed = [key for key in new if key not in free and old.get(key) != _jsoned(new[key])]
+    changed = [key for key in new if key not in free and old.get(key) != new[key]]
     lines = [f"{key} was {old.get(key)}, now {new[key]}" for key in changed]
     if found["n_samples"] != wanted["n_samples"]:
         lines.append(f"it had {found['n_samples']} samples, now {wanted['n_samples']}")
@@ -133,7 +170,3 @@ def _changes(found: Mapping[str, Any], wanted: Mapping[str, Any], free: frozense
     if found.get("frozen", "") != wanted["frozen"]:
         lines.append(OTHER_FROZEN_PART)
     return lines
-
-
-def _jsoned(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

@@ -196,10 +196,8 @@ class _Run:
             return "epochs"
         if self.state.stopping.exhausted(self.options.patience):
             return "patience"
-        return "minutes" if self._over_budget(self._seconds()) else ""
-
-    def _over_budget(self, seconds: float) -> bool:
-        return self.options.minutes is not None and seconds >= 60.0 * self.options.minutes
+        minutes = self.options.minutes
+        return "minutes" if minutes is not None and self._seconds() >= 60.0 * minutes else ""
 
     # -- checkpoints
 
@@ -212,17 +210,28 @@ class _Run:
         found = None if self._own_workdir is None else checkpoints.load(self._own_workdir, self.origin)
         found = self.world.from_leader(found)
         if found is None:
+            self.state.planned = self.options.epochs
             self.world.equalise(self.module)
             return
         self.state, self.best = found.state, found.best
         self.used_before = self.state.seconds
         put_back(self.module, found.weights)
         self.optimizer.restore(found.optimizer, self.state.scale)
-        if self.state.finished == "minutes" and not self._over_budget(self.state.seconds):
+        if self.state.finished and self.state.goes_on(self.options):
             self.state.finished = ""
             self._between_epochs()
-        if not self.state.finished:
-            progress.note(f"{self.name}: resumed at epoch {self.state.epoch + 1}, step {self.state.step + 1}.")
+        if self._running():
+            progress.note(self._resumed())
+        self.state.planned = self.options.epochs
+
+    def _resumed(self) -> str:
+        """Says where training goes on; a run that gets longer than it was planned notes it for good."""
+        state, epochs = self.state, self.options.epochs
+        if state.planned in (0, epochs):
+            return f"{self.name}: resumed at epoch {state.epoch + 1}, step {state.step + 1}."
+        state.gone_on_from.append(state.epoch)
+        rate = "" if self.options.schedule == "constant" else f"; the learning rate is from here on that of {epochs}"
+        return f"{self.name}: going on from epoch {state.epoch} of {state.planned}, now {epochs}{rate}."
 
     def _checkpoint_if_due(self) -> None:
         if time.monotonic() - self.saved_at >= self.options.checkpoint_seconds:
@@ -282,4 +291,5 @@ class _Run:
             seconds=state.seconds,
             stopped_early=state.finished in ("patience", "minutes"),
             epochs=state.epoch,
+            gone_on_from=tuple(state.gone_on_from),
         )

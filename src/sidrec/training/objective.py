@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -77,13 +77,17 @@ class TrainingResult:
     seconds: float
     stopped_early: bool
     epochs: int
+    gone_on_from: tuple[int, ...] = ()
+    """Epochs after which more were planned than before; empty for a training in one piece."""
 
-    def summary(self) -> dict[str, float | int | bool | None]:
+    def summary(self) -> dict[str, Any]:
         """Everything but the history."""
+        went_on = {"gone_on_from": list(self.gone_on_from)} if self.gone_on_from else {}
         return {
             "epochs": self.epochs,
             "best_epoch": self.best_epoch,
             "best_value": self.best_value,
             "seconds": round(self.seconds, 3),
             "stopped_early": self.stopped_early,
+            **went_on,
         }

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sidrec.core.settings import Seed, Settings
-
-MAY_CHANGE_ALWAYS = frozenset({"minutes", "checkpoint_seconds", "trackers", "device"})
-MAY_CHANGE = MAY_CHANGE_ALWAYS | {"learning_rate", "clip_norm"}
-"""Options with which a cut-off training may go on other than it began; a finished one has the former only."""
+from sidrec.core.settings import LENGTH, RATE, RUN, Seed, Settings
 
 
 class TrainingOptions(Settings):
     """Options of THE training loop; every model's settings carry one as `training`."""
 
-    epochs: int = Field(default=150, ge=1)
-    minutes: float | None = Field(default=None, gt=0)
+    epochs: Annotated[int, LENGTH] = Field(default=150, ge=1)
+    minutes: Annotated[float | None, RUN] = Field(default=None, gt=0)
     """Stop at the end of the epoch in which this much time is used up (a budget, not a target)."""
     batch_size: int = Field(default=1024, ge=1)
     accumulate: int = Field(default=1, ge=1)
     """Cut a batch into this many micro-batches whose gradients are added before the optimiser moves."""
-    learning_rate: float = Field(default=1e-3, gt=0)
+    learning_rate: Annotated[float, RATE] = Field(default=1e-3, gt=0)
     weight_decay: float = Field(default=0.05, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
     schedule: Literal["cosine", "constant"] = "cosine"
     warmup: float = Field(default=0.1, ge=0, le=1)
     """Share of all steps in which the learning rate rises linearly from 0."""
-    clip_norm: float | None = Field(default=1.0, gt=0)
+    clip_norm: Annotated[float | None, RATE] = Field(default=1.0, gt=0)
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """`auto`: bf16 on a GPU that has it, fp32 elsewhere; 16-bit on a CPU without the instructions is refused."""
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Annotated[Literal["auto", "cpu", "cuda", "mps"], RUN] = "auto"
     metric: str | None = None
     """Validation figure that selects the best epoch and stops early; None keeps the last epoch."""
     goal: Literal["max", "min"] = "max"
@@ -41,7 +37,9 @@ class TrainingOptions(Settings):
     """Relative improvement below which a validation counts as no improvement."""
     validate_every: int = Field(default=1, ge=1)
     """Epochs between validations."""
-    checkpoint_seconds: float = Field(default=60.0, ge=0)
+    checkpoint_seconds: Annotated[float, RUN] = Field(default=60.0, ge=0)
     """A checkpoint is written at most this often (and always at the end of training)."""
-    trackers: tuple[Literal["tensorboard", "wandb", "mlflow"], ...] = ()
+    keep_state: Annotated[bool, RUN] = True
+    """Keep in a finished model what going on with more epochs or minutes needs: about four times its weights."""
+    trackers: Annotated[tuple[Literal["tensorboard", "wandb", "mlflow"], ...], RUN] = ()
     seed: Seed = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,11 @@ class SidsRequest:
 
     @property
     def embedding_name(self) -> str:
-        return _named(f"{self.dataset}-{slug(self.embedding.encoder)}", self.embedding.model_dump(mode="json"))
+        return _named(f"{self.dataset}-{slug(self.embedding.encoder)}", self.embedding.method_values())
 
     @property
     def name(self) -> str:
-        values = {"embedding": self.embedding_name, **self.tokenize.model_dump(mode="json")}
+        values = {"embedding": self.embedding_name, **self.tokenize.method_values()}
         return _named(f"{self.dataset}-{self.tokenize.tokenizer}", values)
 
 
@@ -57,10 +58,15 @@ class Cell:
     def name(self) -> str:
         return cell_name(self.section, self.dataset, self.label, self.seed)
 
-    @property
+    @cached_property
     def model_name(self) -> str:
-        """Cells with equal names share one trained model."""
-        return _named(f"{self.dataset}-{self.recipe.key}-seed{self.seed}", {"settings": self.recipe.values})
+        """Cells with equal names share one trained model: the same method within the same minutes."""
+        minutes = self.recipe.values.get("training", {}).get("minutes")
+        values = {"settings": self._settings().method_values(), "minutes": minutes}
+        return _named(f"{self.dataset}-{self.recipe.key}-seed{self.seed}", values)
+
+    def _settings(self) -> Settings:
+        return find_model(self.recipe.key).settings(self.recipe.values, where=self.recipe.where)
 
     @property
     def judged_name(self) -> str:

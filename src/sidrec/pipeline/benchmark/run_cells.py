@@ -109,7 +109,7 @@ def _settings(plan: Plan, split: Split) -> EvaluationSettings:
 
 def _origin(plan: Plan, cell: Cell, split: Split, made_from: dict[str, str]) -> Origin:
     settings = _settings(plan, split)
-    values = {**settings.model_dump(mode="json", exclude={"chunk"}), "search": cell.search}
+    values = {**settings.method_values(), "search": cell.search}
     return Origin(KIND, values, made_from, seed=settings.seed)
 
 

@@ -1,0 +1,63 @@
+"""What lies at a model's place already: the same model, one that can be gone on with, or something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidrec.core.artifacts import Artifact, Origin, open_artifact
+from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.core.settings import LENGTH, Mark, Settings
+from sidrec.models.model_files import stored_settings
+from sidrec.training import checkpoints
+from sidrec.training.options import TrainingOptions
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A place, seen by a model that is to be trained there."""
+
+    artifact: Artifact | None = None
+    same: bool = False
+    """It holds this model: same method, data and seed, whatever the settings of the run and the search."""
+    goes_on: bool = False
+    """It holds this model after fewer epochs or minutes, with everything that going on needs."""
+    why_not: str = ""
+    """Why a model of the same line cannot be gone on with; empty where there is nothing to say."""
+
+    @property
+    def done(self) -> bool:
+        """Nothing is left to train."""
+        return self.same and not self.goes_on
+
+
+def standing(out: Path, wanted: Origin, line: Origin, settings: Settings, options: TrainingOptions | None) -> Standing:
+    """What `out` is to a model of this origin; `line` is the origin without the length of the training."""
+    try:
+        artifact = open_artifact(out, wanted.kind, verify=False)
+        same = _origin(artifact, type(settings)).fingerprint == wanted.fingerprint
+        related = _origin(artifact, type(settings), LENGTH).fingerprint == line.fingerprint
+    except (ArtifactError, SettingsError, KeyError):
+        return Standing()
+    if options is None or not related:
+        return Standing(artifact, same)
+    state = checkpoints.standing(artifact.path)
+    goes_on = state is not None and state.goes_on(options)
+    return Standing(artifact, same, goes_on, "" if same or goes_on else _why_not(state, options))
+
+
+def _why_not(state: checkpoints.RunState | None, options: TrainingOptions) -> str:
+    if state is None:
+        return "its training state was not kept"
+    if state.finished == "patience":
+        return f"it stopped early, after {state.epoch} epochs, because nothing improved"
+    if state.epoch >= options.epochs:
+        return f"it has had {state.epoch} epochs already"
+    return f"it has used up its {options.minutes:g} minutes"
+
+
+def _origin(artifact: Artifact, kind: type[Settings], *without: Mark) -> Origin:
+    """The origin of a saved model by today's definitions, so that those of earlier versions are recognised."""
+    settings = kind.parse(stored_settings(artifact), owner=artifact.settings["model"], where=str(artifact.path))
+    plain = {"model": artifact.settings["model"], "settings": settings.method_values(*without)}
+    return Origin(artifact.kind, plain, artifact.made_from, artifact.manifest["seed"])
