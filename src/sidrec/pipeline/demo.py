@@ -23,7 +23,7 @@ from sidrec.pipeline.recipes import read_recipe
 from sidrec.pipeline.train import train
 from sidrec.sids.tokenize import tokenize
 
-RIVALS = ("demo/popularity", "demo/sasrec-ce")
+RIVALS = ("demo/popularity", "demo/sasrec-ce", "demo/llada-rec-plus")
 FLAGSHIP = "demo/llada-rec"
 """Recipes: what is trained and judged beside the flagship, and the flagship, which recommends."""
 
