@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sidrec.models.llada_rec_plus.recommender import LLaDARecPlus
     from sidrec.models.lrurec import LRURec
     from sidrec.models.popularity import Popularity
-    from sidrec.models.registry import models
+    from sidrec.models.registry import models, register
     from sidrec.models.sasrec import SASRec, SASRecSoftmax
     from sidrec.pipeline.recommend_many import recommend_many
     from sidrec.verbs import benchmark, embed, evaluate, load, model, report, tokenize
@@ -58,6 +58,7 @@ __all__ = [
     "models",
     "read_dataset",
     "recommend_many",
+    "register",
     "report",
     "tokenize",
 ]
@@ -78,6 +79,7 @@ _PLACES = {
     "sidrec.models.llada_rec_plus.recommender": ("LLaDARecPlus",),
     "sidrec.models.lrurec": ("LRURec",),
     "sidrec.models.popularity": ("Popularity",),
+    "sidrec.models.registry": ("register",),
     "sidrec.models.sasrec": ("SASRec", "SASRecSoftmax"),
     "sidrec.pipeline.recommend_many": ("recommend_many",),
     "sidrec.verbs": ("benchmark", "embed", "evaluate", "load", "model", "report", "tokenize"),

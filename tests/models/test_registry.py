@@ -28,7 +28,7 @@ def test_a_misspelt_model_gets_the_nearest_name():
 def test_a_model_of_another_version_is_refused(tmp_path, settings):
     with write(tmp_path / "model", Origin("model", settings)):
         pass
-    with pytest.raises(ArtifactError, match="a model this version does not know"):
+    with pytest.raises(ArtifactError, match="which is not known here; install its package or register it first"):
         load_model(tmp_path / "model")
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from sidrec.core.artifacts import Artifact, opened
 from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.core.registry import Registry, first_line
 from sidrec.core.settings import Settings, merge
 from sidrec.models.base import Recommender
+from sidrec.models.capabilities import HasSemanticIds
+from sidrec.sids.base import Tokenizer
+from sidrec.sids.registry import REGISTRY as TOKENIZER_REGISTRY
+from sidrec.sids.registry import row_of as tokenizer_row
+
+Family = Literal["floor", "item-id", "semantic-id"]
 
 
 @dataclass(frozen=True)
@@ -22,12 +28,21 @@ class ModelRow:
     key: str
     module: str
     name: str
-    family: Literal["floor", "item-id", "semantic-id"]
+    family: Family
     summary: str
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Settings that make this row what it is; the user's are laid over them, then the class's defaults hold."""
 
+    own_class: type[Recommender] | None = None
+    """The class itself, where it was registered and need not be found."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.module, self.name
+
     def load_class(self) -> type[Recommender]:
+        if self.own_class is not None:
+            return self.own_class
         found: type[Recommender] = getattr(importlib.import_module(self.module), self.name)
         return found
 
@@ -98,18 +113,49 @@ class Rows(tuple[ModelRow, ...]):
 
 def models() -> Rows:
     """Every model there is: its key, its family and what it is."""
-    return Rows(MODELS)
+    return Rows(REGISTRY.rows())
+
+
+def row_of(key: str, found: Any) -> ModelRow:
+    """What an entry point leads to, a row or a class, as a row."""
+    if isinstance(found, ModelRow):
+        return replace(found, key=key)
+    return class_row(found, key=key)
+
+
+def class_row(kind: Any, *, key: str | None = None, defaults: Mapping[str, Any] | None = None) -> ModelRow:
+    """A class as a row; its docstring says what it is, its capabilities what kind it is."""
+    if not (isinstance(kind, type) and issubclass(kind, Recommender)):
+        raise SettingsError(f"{kind!r} is not a class of models: it must inherit from Recommender.")
+    family: Family = "semantic-id" if issubclass(kind, HasSemanticIds) else "item-id"
+    return ModelRow(
+        key or kind.key, kind.__module__, kind.__qualname__, family, first_line(kind), defaults or {}, own_class=kind
+    )
+
+
+REGISTRY = Registry[ModelRow]("model", "sidrec.models", lambda: MODELS, row_of)
 
 
 def find_model(key: str) -> ModelRow:
     """The row of a key; an unknown key is an error with the nearest name."""
-    for row in MODELS:
-        if row.key == key:
-            return row
-    names = [row.key for row in MODELS]
-    near = difflib.get_close_matches(key, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known models: {', '.join(names)}."
-    raise SettingsError(f"{key!r} is not a model; {hint}")
+    return REGISTRY.find(key)
+
+
+Registered = TypeVar("Registered", bound=type[Recommender] | type[Tokenizer])
+
+
+def register(kind: Registered, *, key: str | None = None, defaults: Mapping[str, Any] | None = None) -> Registered:
+    """Make an own model or tokenizer known by its key, in this process; also as a decorator.
+
+    With `key` and `defaults` a class of models gets another row: its settings under the user's.
+    """
+    if issubclass(kind, Tokenizer):
+        if defaults:
+            raise SettingsError("a tokenizer's row has no defaults; give its settings as options.")
+        TOKENIZER_REGISTRY.add(tokenizer_row(key or kind.key, kind))
+    else:
+        REGISTRY.add(class_row(kind, key=key, defaults=defaults))
+    return kind
 
 
 def load_model(path: Path) -> Recommender:
@@ -120,8 +166,10 @@ def load_model(path: Path) -> Recommender:
 
 def model_from(artifact: Artifact) -> Recommender:
     """The same from an open artefact."""
+    key = artifact.settings.get("model")
     try:
-        row = find_model(str(artifact.settings["model"]))
-    except (KeyError, SettingsError):
-        raise ArtifactError(f"{artifact.path}: was saved by a model this version does not know.") from None
+        row = find_model(str(key))
+    except SettingsError:
+        words = f"was saved by the model {key!r}, which is not known here; install its package or register it first."
+        raise ArtifactError(f"{artifact.path}: {words}") from None
     return row.load_class().from_artifact(artifact)

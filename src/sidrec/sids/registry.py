@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sidrec.core.errors import SettingsError
+from sidrec.core.registry import Registry, first_line
 from sidrec.sids.base import Tokenizer
 
 
@@ -19,7 +20,16 @@ class TokenizerRow:
     name: str
     summary: str
 
+    own_class: type[Tokenizer] | None = None
+    """The class itself, where it was registered and need not be found."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.module, self.name
+
     def load_class(self) -> type[Tokenizer]:
+        if self.own_class is not None:
+            return self.own_class
         found: type[Tokenizer] = getattr(importlib.import_module(self.module), self.name)
         return found
 
@@ -34,12 +44,18 @@ TOKENIZERS: tuple[TokenizerRow, ...] = (
 )
 
 
+def row_of(key: str, found: Any) -> TokenizerRow:
+    """What an entry point leads to, a row or a class, as a row."""
+    if isinstance(found, TokenizerRow):
+        return replace(found, key=key)
+    if not (isinstance(found, type) and issubclass(found, Tokenizer)):
+        raise SettingsError(f"{found!r} is not a class of tokenizers: it must inherit from Tokenizer.")
+    return TokenizerRow(key, found.__module__, found.__qualname__, first_line(found), found)
+
+
+REGISTRY = Registry[TokenizerRow]("tokenizer", "sidrec.tokenizers", lambda: TOKENIZERS, row_of)
+
+
 def find_tokenizer(key: str) -> TokenizerRow:
     """The row of a key; an unknown key is an error with the nearest name."""
-    for row in TOKENIZERS:
-        if row.key == key:
-            return row
-    names = [row.key for row in TOKENIZERS]
-    near = difflib.get_close_matches(key, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known tokenizers: {', '.join(names)}."
-    raise SettingsError(f"{key!r} is not a tokenizer; {hint}")
+    return REGISTRY.find(key)
