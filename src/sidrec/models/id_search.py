@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,7 @@ from torch import Tensor
 from sidrec.core.errors import SettingsError
 from sidrec.core.settings import Settings
 from sidrec.decoding.diffusion import Predict, SearchResult, search
+from sidrec.decoding.drawing import draw, tell
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.results import ranked_items
 from sidrec.decoding.score_items import score_all, score_fitting
@@ -68,6 +69,10 @@ class Generation:
     trace: Trace
     constraint: UserConstraint
     """Which items the user may get; knows what still fits a candidate."""
+
+    def in_words(self, titles: Sequence[str]) -> list[str]:
+        """The steps, drawn line by line; `titles` name the catalogue's items."""
+        return draw(tell(self.trace, titles, self.constraint))
 
     def __repr__(self) -> str:
         return f"Generation({int((self.ranking.items >= 0).sum())} items in {len(self.trace.steps)} steps)"
