@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sidrec.core.errors import InputError, SettingsError
-from sidrec.core.progress import Progress
+from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.stages import Stages
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
@@ -18,7 +19,7 @@ from sidrec.evaluation import evaluate as judging
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.results import Evaluation
 from sidrec.models.base import Recommender
-from sidrec.models.capabilities import HasItemVectors
+from sidrec.models.ingredients import Data, in_memory, inside, is_saved, model_named, vectors_of
 from sidrec.models.registry import find_model, load_model
 from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.sids.tokenize import tokenize as give_ids
@@ -50,18 +51,38 @@ def embed(
     progress: Progress | None = None,
     **settings: Any,
 ) -> ItemEmbeddings:
-    """One vector per item, from its text, from your own `vectors` file or from a trained model.
+    """One vector per item, from its text, from your own `vectors` file or from a model.
 
+    The model is a trained one, its directory, or the key of one that is trained for it.
     Further settings are those of `EmbeddingSettings`: `encoder="tfidf"`, `pca=128`, `fields=["title"]`, ...
     """
     if from_model is not None and ("encoder" in settings or "vectors" in settings):
         words = "from_model comes instead of encoder and vectors; give only one of them."
         raise SettingsError(words, arguments=("from_model", "encoder", "vectors"))
-    if from_model is not None or "vectors" in settings:
-        settings.setdefault("encoder", GIVEN)
+    if isinstance(from_model, str):
+        settings["from_model"] = from_model
+    elif from_model is not None:
+        settings["encoder"] = GIVEN
     chosen = EmbeddingSettings.parse(settings, owner="embed", where="embed")
-    given = None if from_model is None else _vectors_of(from_model)
+    given: GivenVectors | None = None
+    if chosen.from_model is not None:
+        given = _trained_vectors(items, chosen, progress)
+    elif from_model is not None:
+        given = vectors_of(from_model if isinstance(from_model, Recommender) else load(from_model))
     return embed_catalog(_catalog(items), chosen, progress, None if out is None else Path(out), given)
+
+
+def _trained_vectors(
+    items: Dataset | Catalog | Where, chosen: EmbeddingSettings, progress: Progress | None
+) -> GivenVectors:
+    """Those of a saved model, or of one that is trained on this data for it."""
+    assert chosen.from_model is not None
+    saved = is_saved(chosen.from_model)
+    if isinstance(items, Catalog) and not saved:
+        raise InputError("a model is trained on a dataset, and only its items are given; give the dataset.")
+    data = Data("none") if saved or isinstance(items, Catalog) else in_memory(_whole(items))
+    model = model_named(data, chosen.from_model, chosen.model_settings)
+    return vectors_of(Stages(inside(None), progress or SilentProgress()).get(model))
 
 
 def tokenize(
@@ -163,11 +184,8 @@ def _embeddings(vectors: ItemEmbeddings | Where) -> ItemEmbeddings:
 def _catalog(items: Dataset | Catalog | Where) -> Catalog:
     if isinstance(items, Catalog):
         return items
-    return items.catalog if isinstance(items, Dataset) else Dataset.load(Path(items)).catalog
+    return _whole(items).catalog
 
 
-def _vectors_of(model: Recommender | Where) -> GivenVectors:
-    found = model if isinstance(model, Recommender) else load(model)
-    if not isinstance(found, HasItemVectors):
-        raise InputError(f"{found.key} has no item vectors; use an item-ID model such as sasrec.")
-    return GivenVectors(found.item_vectors(), f"model {found.key}", found.catalog.item_ids.to_list())
+def _whole(items: Dataset | Where) -> Dataset:
+    return items if isinstance(items, Dataset) else Dataset.load(Path(items))

@@ -186,7 +186,7 @@ def test_a_broken_encoder_is_named_with_the_item(letters, monkeypatch):
     ("values", "message"),
     [
         ({"whiten": True}, "needs pca"),
-        ({"vectors": "a.npy"}, "encoder must be 'given'"),
+        ({"vectors": "a.npy", "encoder": "tfidf"}, "encoder must be 'given'"),
         ({"encoder": "given", "fields": ["title"]}, "the vectors are given"),
         ({"encoder": "tfidf", "max_tokens": 64}, "max_tokens has no meaning for tfidf"),
         ({"encodr": "tfidf"}, "did you mean encoder"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ from reference.learning import quick
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import SilentProgress
 from sidrec.data.catalog import Catalog
-from sidrec.data.synthetic import clusters, habits
+from sidrec.data.synthetic import clusters, cycle, habits
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.attributes import Attributes
 from sidrec.models.item_features import Describer, ItemFacts, ItemVectorSettings
@@ -103,7 +104,8 @@ def describer(**parts: Any) -> Describer:
 
 
 def test_a_catalogue_without_text_goes_without_it():
-    silent = Catalog(pl.DataFrame({"item_id": ["a", "b"], "title": ["", None]}))
+    catalog = Catalog(pl.DataFrame({"item_id": ["a", "b"], "title": ["", None]}))
+    silent = replace(cycle(n_items=2, n_users=3, length=4), catalog=catalog)
     assert describer(codes=True, text=True).describe(silent, SilentProgress()) == (None, ItemFacts())
     with pytest.raises(InputError, match="nothing is known of the items but their identity"):
         describer(codes=True, identity=False).describe(silent, SilentProgress())

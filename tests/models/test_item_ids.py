@@ -13,7 +13,8 @@ from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.item_ids import ItemIds, as_catalog_rows
 from sidrec.sids.tokenize import TokenizeSettings
 
-CATALOG = clusters(n_clusters=3, cluster_size=5, n_users=10, length=5).catalog
+DATA = clusters(n_clusters=3, cluster_size=5, n_users=10, length=5)
+CATALOG = DATA.catalog
 HOW = (
     EmbeddingSettings(encoder="tfidf"),
     TokenizeSettings(tokenizer="rq-kmeans", options={"n_codes": 3, "codebook_size": 4, "pca": None}),
@@ -22,8 +23,8 @@ HOW = (
 
 
 def test_made_kept_and_taken_ids_are_the_same(tmp_path: Path) -> None:
-    made = ItemIds.make(CATALOG, *HOW, tmp_path)
-    taken = ItemIds.take(tmp_path / "sids")
+    made = ItemIds.make(DATA, *HOW, tmp_path)
+    taken = ItemIds.take(next((tmp_path / "sids").iterdir()))
     assert np.array_equal(made.codes, taken.codes)
     assert made.given == "" and taken.given == taken.semantic_ids.fingerprint != ""
     taken.check_catalog(CATALOG, "these")
@@ -32,7 +33,7 @@ def test_made_kept_and_taken_ids_are_the_same(tmp_path: Path) -> None:
 
 
 def test_new_items_leave_the_old_ids_alone() -> None:
-    made = ItemIds.make(CATALOG, *HOW)
+    made = ItemIds.make(DATA, *HOW)
     frame = as_catalog_rows(pl.DataFrame({"item_id": [7], "title": ["a thing"]}), CATALOG.frame)
     grown = made.with_new_items(frame)
     assert grown.semantic_ids.item_ids == [*CATALOG.item_ids.to_list(), "7"]

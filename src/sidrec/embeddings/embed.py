@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -44,11 +44,21 @@ class EmbeddingSettings(Settings):
     max_tokens: int | None = Field(default=None, ge=8)
     """Read at most this many tokens of a text; default the model's own limit."""
     vectors: Path | None = None
-    """File of your own vectors, for the encoder `given`."""
+    """File of your own vectors, instead of an encoder."""
+    from_model: str | None = None
+    """Take the item vectors of a model instead: its key (it is trained first), or the directory of a trained one."""
+    model_settings: Mapping[str, Any] = {}
+    """Settings of the model that is trained first."""
     batch_size: Annotated[int | None, RUN] = Field(default=None, ge=1)
     """Texts per batch; default 16 on a processor, 128 on an accelerator."""
     device: Annotated[str | None, RUN] = None
     """cpu, cuda, mps; default the fastest there is."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _vectors_need_no_encoder(cls, values: Any) -> Any:
+        named = isinstance(values, Mapping) and "encoder" not in values
+        return {**values, "encoder": GIVEN} if named and (values.get("vectors") or values.get("from_model")) else values
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
@@ -56,6 +66,10 @@ class EmbeddingSettings(Settings):
             raise ValueError("whiten scales principal axes, so it needs pca, for example pca = 128")
         if self.vectors is not None and self.encoder != GIVEN:
             raise ValueError(f"vectors come instead of an encoder, so encoder must be {GIVEN!r}")
+        if self.from_model is not None and (self.encoder != GIVEN or self.vectors is not None):
+            raise ValueError("from_model comes instead of encoder and vectors; give only one of them")
+        if self.model_settings and self.from_model is None:
+            raise ValueError("model_settings are those of from_model, which is not given")
         if self.encoder == GIVEN and self.fields:
             raise ValueError("fields choose the text to read, but the vectors are given")
         if self.max_tokens is not None and self.encoder in (GIVEN, "tfidf"):
@@ -77,7 +91,8 @@ class _Job:
     @property
     def origin(self) -> Origin:
         settings = self.settings.method_values()
-        settings.pop("vectors")  # where a file lies says nothing; its content is in `made_from`
+        for where in ("vectors", "from_model", "model_settings"):
+            settings.pop(where)  # where vectors come from says nothing; their content is in `made_from`
         return Origin("embeddings", settings, self.made_from)
 
     def encoder(self) -> Encoder | None:

@@ -72,6 +72,8 @@ class Recommender(ABC):
         self._records = Records()
         self.trained_on = ""
         self.data_path: Path | None = None
+        self.ingredients: Path | None = None
+        """A folder where vectors and IDs that `fit` makes are kept and found again; else they go with its work."""
 
     def __repr__(self) -> str:
         """The settings that are not defaults, and what it has learned."""

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Dataset
+from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.id_search import Generation
 from sidrec.models.ranking import RankReport
 from sidrec.models.request import ItemFilter, Request
 from sidrec.sids.semantic_ids import SemanticIds
+from sidrec.sids.tokenize import TokenizeSettings
+from sidrec.sids.tokenized_items import TokenizedItems
 
 
 class HasSemanticIds(ABC):
@@ -26,9 +29,14 @@ class HasSemanticIds(ABC):
     @abstractmethod
     def semantic_ids(self) -> SemanticIds: ...
 
+    @classmethod
+    def ids_by(cls, settings: Settings) -> tuple[EmbeddingSettings, TokenizeSettings] | None:  # noqa: ARG003
+        """How a model with these settings makes its IDs, so that models can share them; None where it does not."""
+        return None
+
     @abstractmethod
-    def use_semantic_ids(self, path: Path, data: Dataset) -> None:
-        """Take ready semantic IDs of this data instead of making them; before `fit`."""
+    def use_semantic_ids(self, source: Path | TokenizedItems, data: Dataset) -> None:
+        """Take ready semantic IDs of this data (or the directory they are in) instead of making them; before `fit`."""
 
 
 class HasItemVectors(ABC):

@@ -16,14 +16,18 @@ from sidrec.core.checked_files import read_json
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
+from sidrec.core.stages import Stages
 from sidrec.data.catalog import Catalog
+from sidrec.data.dataset import Dataset
 from sidrec.data.statistics import filled_rows, is_text
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.encoders import GIVEN
 from sidrec.models.attributes import Attributes
+from sidrec.models.ingredients import Ids, Vectors, in_memory, inside
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.text_vectors import TextVectors
 from sidrec.nn.item_vectors import ItemFeatures
-from sidrec.sids.tokenize import TokenizeSettings, tokenize
+from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.sids.tokenized_items import SETTINGS_FILE
 
 ATTRIBUTES_FILE = "attributes.json"
@@ -107,20 +111,19 @@ class Describer:
     tokenize: TokenizeSettings
 
     def describe(
-        self, catalog: Catalog, progress: Progress, workdir: Path | None = None, given: ItemIds | None = None
+        self, data: Dataset, progress: Progress, workdir: Path | None = None, given: ItemIds | None = None
     ) -> tuple[ItemIds | None, ItemFacts]:
         """Embed and tokenize where it is needed; a catalogue without text goes without those parts."""
-        parts = self.parts
+        parts, catalog = self.parts, data.catalog
         attributes = Attributes.of(catalog, parts.attributes) if parts.attributes else None
         ids, text = given if parts.codes else None, None
         make_ids = parts.codes and ids is None
-        if (parts.text or make_ids) and not speaks(catalog):
+        if (parts.text or make_ids) and self.embedding.encoder != GIVEN and not speaks(catalog):
             progress.note("the catalogue has no text, so the item vectors go without the parts made of it.")
         elif parts.text or make_ids:
-            places = (None, None) if workdir is None else (workdir / "embeddings", workdir / "sids")
-            embeddings = embed_catalog(catalog, self.embedding, progress, places[0])
-            text = TextVectors.of(embeddings, parts.text_width) if parts.text else None
-            ids = ItemIds(tokenize(embeddings, self.tokenize, progress, places[1])) if make_ids else ids
+            stages, vectors = Stages(inside(workdir), progress), Vectors(in_memory(data), self.embedding)
+            text = TextVectors.of(stages.get(vectors), parts.text_width) if parts.text else None
+            ids = ItemIds(stages.get(Ids(vectors, self.tokenize))) if make_ids else ids
         if not parts.identity and ids is None and text is None and attributes is None:
             raise InputError(
                 "without text nothing is known of the items but their identity; set item_vectors.identity."

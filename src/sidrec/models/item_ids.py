@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from sidrec.core.artifacts import Artifact
 from sidrec.core.errors import ArtifactError, InputError
 from sidrec.core.progress import Progress
+from sidrec.core.stages import Stages
 from sidrec.data.catalog import Catalog
+from sidrec.data.dataset import Dataset
 from sidrec.data.schema import ITEM_ID
 from sidrec.decoding.search_space import ItemSearchSpace
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog, embed_new
+from sidrec.embeddings.embed import EmbeddingSettings, embed_new
+from sidrec.models.ingredients import Ids, Vectors, in_memory, inside
 from sidrec.sids.semantic_ids import SemanticIds
-from sidrec.sids.tokenize import TokenizeSettings, tokenize
+from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.sids.tokenized_items import TokenizedItems
 
 
@@ -35,21 +38,20 @@ class ItemIds:
     @classmethod
     def make(
         cls,
-        catalog: Catalog,
+        data: Dataset,
         embedding: EmbeddingSettings,
         settings: TokenizeSettings,
         progress: Progress,
         workdir: Path | None = None,
     ) -> ItemIds:
-        """Text to vectors to IDs; unfinished work is kept in `workdir`."""
-        settings.build().check_inputs(collaborative=False)
-        vectors, ids = (None, None) if workdir is None else (workdir / "embeddings", workdir / "sids")
-        return cls(tokenize(embed_catalog(catalog, embedding, progress, vectors), settings, progress, ids))
+        """Vectors to IDs, with whatever they need; it is kept in `workdir` while the work lasts."""
+        ids = Ids(Vectors(in_memory(data), embedding), settings)
+        return cls(Stages(inside(workdir), progress).get(ids))
 
     @classmethod
-    def take(cls, path: Path) -> ItemIds:
-        """The ready IDs of a `sids` artefact."""
-        tokenized = TokenizedItems.load(path)
+    def take(cls, source: Path | TokenizedItems) -> ItemIds:
+        """Ready IDs, for example those of a `sids` artefact."""
+        tokenized = source if isinstance(source, TokenizedItems) else TokenizedItems.load(source)
         return cls(tokenized, tokenized.ids.fingerprint)
 
     def check_catalog(self, catalog: Catalog, name: str) -> None:

@@ -126,7 +126,7 @@ class ItemScorer(Recommender, HasItemVectors):
             ids, facts = saved_ids(self._earlier), ItemFacts.read_files(self._earlier)
         else:
             describer = Describer(parts, self.settings.embedding, self.settings.tokenize)
-            ids, facts = describer.describe(data.catalog, progress, workdir, self._given)
+            ids, facts = describer.describe(data, progress, self.ingredients or workdir, self._given)
         features = facts.features(data.catalog, ids, counts >= parts.identity_from if parts.identity_from else None)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(options.seed)

@@ -31,6 +31,7 @@ from sidrec.models.request import ItemFilter, Request
 from sidrec.models.stock import Stock
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenize import TokenizeSettings
+from sidrec.sids.tokenized_items import TokenizedItems
 from sidrec.training.loop import train
 from sidrec.training.objective import Objective
 from sidrec.training.options import TrainingOptions
@@ -93,11 +94,16 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
     def _with_items(self, network: Network, ids: SemanticIds) -> Network:
         """The network for a catalogue that has grown: the same weights; the given one, which others may hold, stays."""
 
+    @classmethod
+    def ids_by(cls, settings: Settings) -> tuple[EmbeddingSettings, TokenizeSettings] | None:
+        assert isinstance(settings, SidGeneratorSettings)
+        return settings.embedding, settings.tokenize
+
     # ---- learning ---------------------------------------------------------------------------------------------------
 
-    def use_semantic_ids(self, path: Path, data: Dataset) -> None:
-        given = ItemIds.take(path)
-        given.check_catalog(data.catalog, str(path))
+    def use_semantic_ids(self, source: Path | TokenizedItems, data: Dataset) -> None:
+        given = ItemIds.take(source)
+        given.check_catalog(data.catalog, str(source) if isinstance(source, Path) else "the given IDs")
         self._given = given
 
     @property
@@ -109,7 +115,8 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
         if self._given is not None:
             self._given.check_catalog(data.catalog, "the given IDs")
         known = self._given or (ItemIds.read_files(self._earlier) if self._earlier else None)
-        made = known or ItemIds.make(data.catalog, settings.embedding, settings.tokenize, progress, workdir)
+        how = (settings.embedding, settings.tokenize)
+        made = known or ItemIds.make(data, *how, progress, self.ingredients or workdir)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(options.seed)
             network = self._build(made.semantic_ids)

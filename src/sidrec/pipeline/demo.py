@@ -10,18 +10,18 @@ import numpy as np
 
 from sidrec.core.artifacts import Origin, ensure
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.stages import Stages
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.synthetic import demo_shop
-from sidrec.embeddings.embed import embed_catalog
 from sidrec.evaluation.evaluate import evaluate_saved
 from sidrec.evaluation.results import Evaluation
 from sidrec.models.base import Recommender
 from sidrec.models.id_search import Generation
 from sidrec.models.llada_rec.recommender import LLaDARec
 from sidrec.pipeline.recipes import read_recipe
+from sidrec.pipeline.stages import model_stage
 from sidrec.pipeline.train import train
-from sidrec.sids.tokenize import tokenize
 
 RIVALS = ("demo/popularity", "demo/sasrec-ce", "demo/llada-rec-plus")
 FLAGSHIP = "demo/llada-rec"
@@ -82,9 +82,9 @@ def run_demo(out: Path, size: DemoSize | None = None, progress: Progress | None 
         train(out / "data", out / recipe.key, recipe, progress=progress)
         evaluations[recipe.key] = judge(out, recipe.key, data, progress)
     recipe = read_recipe(FLAGSHIP)
-    model = cast(LLaDARec, recipe.build())
-    embeddings = embed_catalog(data.catalog, model.settings.embedding, progress, out / "embeddings")
-    ids = tokenize(embeddings, model.settings.tokenize, progress, out / "sids", titles=data.catalog.titles)
+    needed = model_stage("data", recipe.key, recipe.build().settings, seed=0).ids
+    assert needed is not None
+    ids = Stages(lambda stage: out / stage.room, progress).get(needed)
     model = cast(LLaDARec, train(out / "data", out / recipe.key, recipe, sids=out / "sids", progress=progress).model)
     evaluations[recipe.key] = judge(out, recipe.key, data, progress)
     examples = shopper_examples(model, data)

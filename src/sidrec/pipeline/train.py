@@ -36,6 +36,7 @@ def train(
     recipe: Recipe,
     *,
     sids: Path | None = None,
+    ingredients: Path | None = None,
     unfinished: Continue = "auto",
     adopt_search: bool = False,
     progress: Progress | None = None,
@@ -43,10 +44,12 @@ def train(
     """Fit the recipe's model on a prepared dataset; `unfinished` says what happens to a run that was cut off.
 
     A finished model that is given more epochs or minutes goes on; with `adopt_search` it takes the recipe's search.
+    Vectors and IDs that are made on the way are kept in the folder `ingredients`, or go with the work.
     """
     progress = progress or SilentProgress()
     dataset = Dataset.load(data)
     model = recipe.build()
+    model.ingredients = ingredients
     if sids is not None:
         if not isinstance(model, HasSemanticIds):
             raise SettingsError(f"{model.key} has no semantic IDs; leave them out.", arguments=("sids",))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from sidrec.core.artifacts import Origin, ensure, forget_work, work_directory, write
+from sidrec.core.artifacts import Origin, forget_work, work_directory, write
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Mark, Settings
@@ -23,6 +23,8 @@ from sidrec.sids.quality import health
 from sidrec.sids.registry import find_tokenizer
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenized_items import PAGE_FILE, TokenizedItems
+from sidrec.training.distributed import leads
+from sidrec.training.together import ensure_together
 
 
 class TokenizeSettings(Settings):
@@ -66,9 +68,10 @@ def tokenize(
     def make() -> None:
         workdir = work_directory(out, origin) / "training"
         result = _tokenized(items, tokenizer, settings.collisions, progress, workdir)
-        _save(result, embeddings, out, origin, titles)
+        if leads():
+            _save(result, embeddings, out, origin, titles)
 
-    return ensure(out, origin, make, TokenizedItems.from_artifact, progress)
+    return ensure_together(out, origin, make, TokenizedItems.from_artifact, progress)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def cells(variants: list[dict], **plan) -> dict[tuple[str, int], Cell]:
 def test_a_search_shares_the_model_and_not_the_evaluation():
     found = cells([{"label": "a"}, {"label": "b", "set": {"search": {"order": "left-to-right"}}}])
     a, b = found["a", 0], found["b", 0]
-    assert a.model_name == b.model_name
+    assert a.stage == b.stage
     assert a.judged_name != b.judged_name
     assert b.search["order"] == "left-to-right" and b.search["beam_size"] == a.search["beam_size"]
     assert b.recipe.values["search"]["order"] == "adaptive"
@@ -35,15 +35,15 @@ def test_a_named_default_is_the_same_cell():
 
 def test_a_tokenizer_gets_ids_of_its_own_from_the_same_vectors():
     found = cells([{"label": "a"}, {"label": "b", "set": {"tokenize": {"tokenizer": "opq"}}}])
-    a, b = found["a", 0].sids, found["b", 0].sids
-    assert a.embedding_name == b.embedding_name
+    a, b = found["a", 0].stage.ids, found["b", 0].stage.ids
+    assert a.vectors.name == b.vectors.name
     assert a.name != b.name
 
 
 def test_seeds_share_the_ids_and_not_the_model():
     found = cells([{"label": "a"}], seeds=[0, 5])
-    assert found["a", 0].sids.name == found["a", 5].sids.name
-    assert found["a", 0].model_name != found["a", 5].model_name
+    assert found["a", 0].stage.ids.name == found["a", 5].stage.ids.name
+    assert found["a", 0].stage.name != found["a", 5].stage.name
     assert found["a", 5].recipe.values["training"]["seed"] == 5
 
 
@@ -119,7 +119,7 @@ def test_a_recipes_tokenizer_options_follow_only_where_they_fit():
 
 
 def test_models_without_ids_ask_for_none():
-    assert cells([{"label": "a", "model": "sasrec"}])["a", 0].sids is None
+    assert cells([{"label": "a", "model": "sasrec"}])["a", 0].stage.ids is None
 
 
 def test_everything_wrong_is_said_at_once():

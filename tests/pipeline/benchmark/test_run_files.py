@@ -33,7 +33,7 @@ def test_cells_come_back_as_they_were_whatever_recipes_say_today(tmp_path, monke
     write_run(places, plan, cells)
     monkeypatch.setattr(cells_module, "read_recipe", lambda *_: pytest.fail("a recipe of today was read"))
     assert read_cells_of(places) == cells
-    assert [cell.model_name for cell in read_cells_of(places)] == [cell.model_name for cell in cells]
+    assert [cell.stage for cell in read_cells_of(places)] == [cell.stage for cell in cells]
 
 
 def test_all_models_are_those_of_the_day_it_ran(tmp_path, monkeypatch) -> None:

@@ -7,9 +7,10 @@ import pytest
 
 from reference.small_plan import small_plan, small_shop
 from sidrec.core.progress import SilentProgress
+from sidrec.models.ingredients import Data
 from sidrec.pipeline.benchmark.cells import Places, cells_of
 from sidrec.pipeline.benchmark.run_cells import prepare_data
-from sidrec.pipeline.benchmark.tasks import Task, run_all, run_here, tasks_of
+from sidrec.pipeline.benchmark.tasks import Task, model_tasks, run_all, run_here, shared_tasks
 
 
 @pytest.fixture
@@ -19,9 +20,10 @@ def plan(tmp_path):
 
 def test_tasks_are_what_cells_share(plan):
     cells = cells_of(plan)
-    assert [len(task.cells) for task in tasks_of("embeddings", cells)] == [4]
-    assert [len(task.cells) for task in tasks_of("sids", cells)] == [3, 1]
-    assert [len(task.cells) for task in tasks_of("model", cells)] == [1, 1, 3, 1]
+    assert [(task.stage.room, len(task.cells)) for task in shared_tasks(cells, 0)] == [("embeddings", 4)]
+    assert [(task.stage.room, len(task.cells)) for task in shared_tasks(cells, 1)] == [("sids", 3), ("sids", 1)]
+    assert shared_tasks(cells, 2) == []
+    assert [len(task.cells) for task in model_tasks(cells)] == [1, 1, 3, 1]
 
 
 def test_never_more_at_a_time_than_asked():
@@ -35,25 +37,25 @@ def test_never_more_at_a_time_than_asked():
         time.sleep(0.01)
         with lock:
             running -= 1
-        return "" if task.name != "3" else "no"
+        return "" if task.stage.name != "3" else "no"
 
-    tasks = [Task("model", str(number), ()) for number in range(9)]
-    found = {task.name: message for task, message in run_all(tasks, run, 3)}
+    tasks = [Task("model", Data(str(number))) for number in range(9)]
+    found = {task.stage.name: message for task, message in run_all(tasks, run, 3)}
     assert most == 3
     assert found == {str(number): "no" if number == 3 else "" for number in range(9)}
 
 
 def test_whoever_is_stopped_does_not_wait_for_running_tasks():
     may_end = threading.Event()
-    tasks = [Task("model", str(number), ()) for number in range(4)]
+    tasks = [Task("model", Data(str(number))) for number in range(4)]
     started = []
 
     def run(task: Task) -> str:
-        started.append(task.name)
-        return "" if task.name == "0" else str(may_end.wait(30))
+        started.append(task.stage.name)
+        return "" if task.stage.name == "0" else str(may_end.wait(30))
 
     found = run_all(tasks, run, 2)
-    assert next(found)[0].name == "0"
+    assert next(found)[0].stage.name == "0"
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         found.throw(KeyboardInterrupt)
@@ -64,7 +66,7 @@ def test_whoever_is_stopped_does_not_wait_for_running_tasks():
 
 def test_a_failure_here_is_words_and_a_log(plan, tmp_path):
     places = Places(tmp_path / "out")
-    task = tasks_of("model", cells_of(plan))[0]
+    task = model_tasks(cells_of(plan))[0]
     message = run_here(plan, places)(task)  # nothing was prepared
     assert "no such directory" in message
     assert "Traceback" in (places.out / "logs" / f"{task.words}.log").read_text(encoding="utf-8")

@@ -19,6 +19,7 @@ from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.schema import ITEM_ID
 from sidrec.decoding.marginals import code_marginals
 from sidrec.decoding.search_space import ItemSearchSpace
+from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds
 from sidrec.models.id_search import Generation, IdSearch, SearchSettings
 from sidrec.models.item_ids import ItemIds, as_catalog_rows
@@ -33,6 +34,8 @@ from sidrec.models.request import ItemFilter, Request
 from sidrec.models.stock import Stock
 from sidrec.nn.item_vectors import ItemFeatures
 from sidrec.sids.semantic_ids import SemanticIds
+from sidrec.sids.tokenize import TokenizeSettings
+from sidrec.sids.tokenized_items import TokenizedItems
 
 
 class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
@@ -59,12 +62,17 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
 
     # ---- semantic IDs -----------------------------------------------------------------------------------------------
 
-    def use_semantic_ids(self, path: Path, data: Dataset) -> None:
+    @classmethod
+    def ids_by(cls, settings: Settings) -> tuple[EmbeddingSettings, TokenizeSettings] | None:
+        assert isinstance(settings, LLaDARecPlusSettings)
+        return (settings.embedding, settings.tokenize) if settings.item_vectors.codes else None
+
+    def use_semantic_ids(self, source: Path | TokenizedItems, data: Dataset) -> None:
         if not self.settings.item_vectors.codes:
             words = "item_vectors.codes is off, so semantic IDs have no use; leave them out."
             raise SettingsError(words, arguments=("sids",))
-        given = ItemIds.take(path)
-        given.check_catalog(data.catalog, str(path))
+        given = ItemIds.take(source)
+        given.check_catalog(data.catalog, str(source) if isinstance(source, Path) else "the given IDs")
         self._given = given
 
     @property

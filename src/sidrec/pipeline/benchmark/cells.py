@@ -4,42 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sidrec.core.artifacts import Origin
 from sidrec.core.errors import SettingsError
 from sidrec.core.settings import Settings, merge
-from sidrec.embeddings.embed import EmbeddingSettings
-from sidrec.embeddings.encoders import GIVEN
-from sidrec.models.capabilities import HasSemanticIds
+from sidrec.core.stages import Stage, named
+from sidrec.models.ingredients import Data, TrainedModel, is_saved
 from sidrec.models.registry import ModelRow, find_model
 from sidrec.pipeline.benchmark.plan import Plan, Section, Variant, slug
 from sidrec.pipeline.benchmark.scales import fitting, with_tokenizer
 from sidrec.pipeline.recipes import Recipe, bundled_recipes, read_recipe
-from sidrec.sids.tokenize import TokenizeSettings
+from sidrec.pipeline.stages import model_stage
 
-SEARCH, TOKENIZE = "search", "tokenize"
+SEARCH, TOKENIZE, EMBEDDING = "search", "tokenize", "embedding"
+_OF_TEXT = ("encoder", "fields", "max_tokens")
 DEFAULTS = "defaults"
-
-
-@dataclass(frozen=True)
-class SidsRequest:
-    """Semantic IDs that several models share."""
-
-    dataset: str
-    embedding: EmbeddingSettings
-    tokenize: TokenizeSettings
-
-    @property
-    def embedding_name(self) -> str:
-        return _named(f"{self.dataset}-{slug(self.embedding.encoder)}", self.embedding.method_values())
-
-    @property
-    def name(self) -> str:
-        values = {"embedding": self.embedding_name, **self.tokenize.method_values()}
-        return _named(f"{self.dataset}-{self.tokenize.tokenizer}", values)
 
 
 @dataclass(frozen=True)
@@ -52,26 +32,17 @@ class Cell:
     seed: int
     recipe: Recipe
     search: Mapping[str, Any] | None
-    sids: SidsRequest | None
+    stage: TrainedModel
+    """The model and what it needs; cells with equal ones share it."""
 
     @property
     def name(self) -> str:
         return cell_name(self.section, self.dataset, self.label, self.seed)
 
-    @cached_property
-    def model_name(self) -> str:
-        """Cells with equal names share one trained model: the same method within the same minutes."""
-        minutes = self.recipe.values.get("training", {}).get("minutes")
-        values = {"settings": self._settings().method_values(), "minutes": minutes}
-        return _named(f"{self.dataset}-{self.recipe.key}-seed{self.seed}", values)
-
-    def _settings(self) -> Settings:
-        return find_model(self.recipe.key).settings(self.recipe.values, where=self.recipe.where)
-
     @property
     def judged_name(self) -> str:
         """Cells with equal names share one evaluation."""
-        return self.model_name if self.search is None else _named(self.model_name, {SEARCH: self.search})
+        return self.stage.name if self.search is None else named(self.stage.name, {SEARCH: self.search})
 
 
 @dataclass(frozen=True)
@@ -85,16 +56,10 @@ class Places:
         return self.out / "plan.json"
 
     def data(self, dataset: str) -> Path:
-        return self.out / "data" / dataset
+        return self.of(Data(dataset))
 
-    def embeddings(self, request: SidsRequest) -> Path:
-        return self.out / "embeddings" / request.embedding_name
-
-    def sids(self, request: SidsRequest) -> Path:
-        return self.out / "sids" / request.name
-
-    def model(self, cell: Cell) -> Path:
-        return self.out / "models" / cell.model_name
+    def of(self, stage: Stage[Any]) -> Path:
+        return self.out / stage.room / stage.name
 
     def evaluation(self, cell: Cell, split: str) -> Path:
         return self.out / "evaluations" / f"{cell.judged_name}-{split}"
@@ -131,10 +96,27 @@ def cells_of(plan: Plan) -> list[Cell]:
 
 def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -> Cell:
     where = f"section {section.name}, {row.label}"
-    model = _model(row.model, where)
+    model, base = _model(row.model, where), _recipe(plan, dataset, row)
     cls = model.load_class().settings_class
-    base = _recipe(plan, dataset, row)
-    training = plan.training_of(section)
+    values, judged = _values(plan, section, dataset, row, seed)
+    settings = model.settings(values, where=where)
+    canonical = settings.model_dump(mode="json")
+    search = None
+    if SEARCH in cls.model_fields:
+        tried = model.settings(merge(canonical, {SEARCH: judged}), where=where)
+        search = tried.model_dump(mode="json")[SEARCH]
+    recipe = Recipe(row.model, canonical, base.where)
+    stage = model_stage(dataset, row.model, settings, seed)
+    return Cell(section.name, row.label, dataset, seed, recipe, search, stage)
+
+
+def _values(
+    plan: Plan, section: Section, dataset: str, row: Variant, seed: int
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """All that is said about a row's model, and how it searches when it is judged."""
+    where = f"section {section.name}, {row.label}"
+    model, base = _model(row.model, where), _recipe(plan, dataset, row)
+    cls, training = model.load_class().settings_class, plan.training_of(section)
     if training == "recipe" and base.where == DEFAULTS and "training" in cls.model_fields:
         raise SettingsError(f"{where}: there is no recipe {_bundled(plan, dataset, row)}; name one with recipe = FILE.")
     over = merge(section.set, row.set)
@@ -148,14 +130,26 @@ def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -
         values = merge(_base_values(plan, merge(model.defaults, base.values), cls, over), budget.values(cls))
     if "training" in cls.model_fields:
         values = merge(values, {"training": {"seed": seed}})
-    settings = model.settings(values, where=where)
-    canonical = settings.model_dump(mode="json")
-    search = None
-    if SEARCH in cls.model_fields:
-        tried = model.settings(merge(canonical, {SEARCH: judged}), where=where)
-        search = tried.model_dump(mode="json")[SEARCH]
-    recipe = Recipe(row.model, canonical, base.where)
-    return Cell(section.name, row.label, dataset, seed, recipe, search, sids_of(dataset, row.model, settings))
+    embedding = merge(model.defaults.get(EMBEDDING, {}), values.get(EMBEDDING, {}))
+    if embedding.get("from_model") is not None:
+        values = {**values, EMBEDDING: _with_source(plan, section, dataset, embedding)}
+    return values, judged
+
+
+def _with_source(plan: Plan, section: Section, dataset: str, embedding: dict[str, Any]) -> dict[str, Any]:
+    """A model whose item vectors are taken is trained as a row of this section would be, once for all seeds.
+
+    It comes instead of an encoder that scale or recipe chose for all.
+    """
+    source, given = embedding["from_model"], embedding.get("model_settings", {})
+    kept = {name: value for name, value in embedding.items() if name not in _OF_TEXT}
+    if is_saved(source):
+        return kept
+    plain, _ = _values(
+        plan, section.model_copy(update={"set": {}}), dataset, Variant(label=source, model=source), plan.seeds[0]
+    )
+    settings = find_model(source).settings(merge(plain, given), where=f"{source} for vectors")
+    return {**kept, "model_settings": settings.model_dump(mode="json")}
 
 
 def _base_values(plan: Plan, recipe: Mapping[str, Any], cls: type[Settings], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,20 +185,3 @@ def _model(key: str, where: str) -> ModelRow:
         return find_model(key)
     except SettingsError as error:
         raise SettingsError(f"{where}: {error}") from None
-
-
-def sids_of(dataset: str, key: str, settings: Settings) -> SidsRequest | None:
-    """Models that embed and tokenize by these two settings can share the result; others make their own."""
-    shares = issubclass(find_model(key).load_class(), HasSemanticIds)
-    embedding, tokenize = getattr(settings, "embedding", None), getattr(settings, "tokenize", None)
-    if not (shares and isinstance(embedding, EmbeddingSettings) and isinstance(tokenize, TokenizeSettings)):
-        return None
-    tokenize.build()
-    if embedding.encoder == GIVEN and embedding.vectors is None:
-        return None
-    return SidsRequest(dataset, embedding, tokenize)
-
-
-def _named(words: str, values: Mapping[str, Any]) -> str:
-    """Readable words and a short hash of the values."""
-    return f"{words}-{Origin('name', values).fingerprint[:8]}"

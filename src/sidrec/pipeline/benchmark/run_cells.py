@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sidrec.core.artifacts import MANIFEST, Origin, ensure, open_artifact
 from sidrec.core.errors import SidrecError
 from sidrec.core.progress import Progress
 from sidrec.data.dataset import Dataset, Split
 from sidrec.data.prepare import find_source, prepare
-from sidrec.embeddings.embed import embed_catalog
-from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.evaluation.evaluate import evaluate_into
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.results import KIND, Evaluation
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import Searches
-from sidrec.pipeline.benchmark.cells import Cell, Places, SidsRequest
+from sidrec.pipeline.benchmark.cells import Cell, Places
 from sidrec.pipeline.benchmark.plan import DEMO, Plan
 from sidrec.pipeline.benchmark.records import CellRecord
 from sidrec.pipeline.demo import DemoSize, prepare_shop
 from sidrec.pipeline.sample import sample_users
 from sidrec.pipeline.train import train
-from sidrec.sids.tokenize import tokenize
 
 SPLITS: tuple[Split, Split] = ("test", "validation")
 
@@ -50,24 +48,12 @@ def prepare_data(plan: Plan, name: str, places: Places, progress: Progress) -> N
     ensure(path, origin, make, lambda _: None)
 
 
-def make_embeddings(request: SidsRequest, places: Places, progress: Progress) -> ItemEmbeddings:
-    """Item vectors that several tokenizers share."""
-    data = Dataset.load(places.data(request.dataset))
-    return embed_catalog(data.catalog, request.embedding, progress, places.embeddings(request))
-
-
-def make_sids(request: SidsRequest, places: Places, progress: Progress) -> None:
-    """Semantic IDs that several models share."""
-    titles = Dataset.load(places.data(request.dataset)).catalog.titles
-    embeddings = make_embeddings(request, places, progress)
-    tokenize(embeddings, request.tokenize, progress, places.sids(request), titles)
-
-
 def run_cells(plan: Plan, cells: Sequence[Cell], places: Places, progress: Progress) -> list[CellRecord]:
     """Train the one model that these cells share and judge it in each cell's way; one failure spares the others."""
     first = cells[0]
-    sids = None if first.sids is None else places.sids(first.sids)
-    model = train(places.data(first.dataset), places.model(first), first.recipe, sids=sids, progress=progress).model
+    sids = None if first.stage.ids is None else places.of(first.stage.ids)
+    ways: dict[str, Any] = {"sids": sids, "ingredients": places.out, "progress": progress}
+    model = train(places.data(first.dataset), places.of(first.stage), first.recipe, **ways).model
     data = Dataset.load(places.data(first.dataset))
     records = []
     for cell in cells:
@@ -99,7 +85,7 @@ def finished_record(plan: Plan, cell: Cell, places: Places) -> CellRecord | None
 
 
 def _made_from(cell: Cell, places: Places, dataset: str, *, verify: bool = True) -> dict[str, str]:
-    return {"model": open_artifact(places.model(cell), "model", verify=verify).content, "dataset": dataset}
+    return {"model": open_artifact(places.of(cell.stage), "model", verify=verify).content, "dataset": dataset}
 
 
 def _settings(plan: Plan, split: Split) -> EvaluationSettings:
@@ -144,8 +130,8 @@ def _record(
         seed=cell.seed,
         status="done",
         data=data.fingerprint,
-        model=inside(places.model(cell)),
-        sids="" if cell.sids is None else inside(places.sids(cell.sids)),
+        model=inside(places.of(cell.stage)),
+        sids="" if cell.stage.ids is None else inside(places.of(cell.stage.ids)),
         test=inside(places.evaluation(cell, "test")),
         validation=inside(places.evaluation(cell, "validation")),
         figures={name: test.metrics[name] for name in shown},

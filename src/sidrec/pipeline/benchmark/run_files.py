@@ -13,9 +13,10 @@ from typing import Any
 from sidrec.core.artifacts import write_json
 from sidrec.core.errors import ArtifactError
 from sidrec.models.registry import find_model
-from sidrec.pipeline.benchmark.cells import Cell, Places, sids_of
+from sidrec.pipeline.benchmark.cells import Cell, Places
 from sidrec.pipeline.benchmark.plan import Plan
 from sidrec.pipeline.recipes import Recipe
+from sidrec.pipeline.stages import model_stage
 
 
 def write_run(places: Places, plan: Plan, cells: Sequence[Cell]) -> None:
@@ -46,8 +47,8 @@ def _plain(cell: Cell) -> dict[str, Any]:
 def _cell(values: dict[str, Any], file: Path) -> Cell:
     recipe, dataset = Recipe(**values["recipe"]), values["dataset"]
     settings = find_model(recipe.key).settings(recipe.values, where=str(file))
-    sids = sids_of(dataset, recipe.key, settings)
-    return Cell(values["section"], values["label"], dataset, values["seed"], recipe, values["search"], sids)
+    stage = model_stage(dataset, recipe.key, settings, values["seed"])
+    return Cell(values["section"], values["label"], dataset, values["seed"], recipe, values["search"], stage)
 
 
 def _read(path: Path, out: Path, kind: type) -> Any:

@@ -18,7 +18,7 @@ from sidrec.pipeline.benchmark.plan import Plan
 from sidrec.pipeline.benchmark.records import CellRecord
 from sidrec.pipeline.benchmark.run_cells import failed_record, finished_record, message_of, prepare_data
 from sidrec.pipeline.benchmark.run_files import write_run
-from sidrec.pipeline.benchmark.tasks import SHARED, Run, run_all, run_here, tasks_of
+from sidrec.pipeline.benchmark.tasks import Run, model_tasks, run_all, run_here, shared_tasks
 from sidrec.pipeline.benchmark.workers import Workers
 
 
@@ -61,7 +61,7 @@ def benchmark(
         open_cells = _unfinished(plan, ready, places, board)
         with _runner(plan, places, processes) as run:
             open_cells = _with_shared(open_cells, places, run, processes, board)
-            for done, message in run_all(tasks_of("model", open_cells), run, processes):
+            for done, message in run_all(model_tasks(open_cells), run, processes):
                 _report(done.cells, places, message, board)
     records = [board.records[cell.name] for cell in cells]
     return BenchmarkResult(Path(out), records, plan.budgets_in_words(), time.monotonic() - began)
@@ -111,14 +111,16 @@ def _unfinished(plan: Plan, cells: list[Cell], places: Places, board: _Board) ->
 
 
 def _with_shared(cells: list[Cell], places: Places, run: Run, processes: int, board: _Board) -> list[Cell]:
-    """Make the vectors and semantic IDs that models share, before any of them is trained."""
-    for kind in SHARED:
-        broken = set()
-        for task, message in run_all(tasks_of(kind, cells), run, processes):
+    """Make what models share (vectors, semantic IDs, models that vectors come from) before any of them is trained."""
+    level = 0
+    while tasks := shared_tasks(cells, level):
+        broken: set[str] = set()
+        for task, message in run_all(tasks, run, processes):
             if message:
-                broken |= {cell.name for cell in task.cells}
-                board.fail(task.cells, message, places)
-        cells = [cell for cell in cells if cell.name not in broken]
+                failed = [cell for cell in task.cells if cell.name not in broken]
+                broken |= {cell.name for cell in failed}
+                board.fail(failed, message, places)
+        cells, level = [cell for cell in cells if cell.name not in broken], level + 1
     return cells
 
 

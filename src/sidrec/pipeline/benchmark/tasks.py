@@ -7,57 +7,70 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sidrec.core.progress import SilentProgress
+from sidrec.core.stages import Stage, Stages
 from sidrec.core.storage import storage_errors
+from sidrec.models.ingredients import Data
 from sidrec.pipeline.benchmark.cells import Cell, Places
 from sidrec.pipeline.benchmark.plan import Plan
-from sidrec.pipeline.benchmark.run_cells import make_embeddings, make_sids, message_of, run_cells
+from sidrec.pipeline.benchmark.run_cells import message_of, run_cells
+from sidrec.pipeline.stages import made_first
 
-Kind = Literal["embeddings", "sids", "model"]
-SHARED: tuple[Kind, ...] = ("embeddings", "sids")
-"""What models share, in the order in which it is made."""
+Kind = Literal["stage", "model"]
 Run = Callable[["Task"], str]
 """Do a task; the words of its failure come back, nothing where it went well."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Vectors or semantic IDs that models share, or a model with all cells that use it."""
+    """A stage that models share, or a model with all cells that use it."""
 
     kind: Kind
-    name: str
-    cells: tuple[Cell, ...]
+    stage: Stage[Any]
+    cells: tuple[Cell, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage.room}/{self.stage.name}"
 
     @property
     def words(self) -> str:
-        return f"{self.kind}-{self.name}"
+        return f"{self.kind}-{self.stage.room}-{self.stage.name}"
 
 
-def tasks_of(kind: Kind, cells: Sequence[Cell]) -> list[Task]:
-    """The different tasks of a kind that these cells need."""
+def shared_tasks(cells: Sequence[Cell], level: int) -> list[Task]:
+    """What must be there before any of these cells' models; tasks of a level need only what earlier levels made."""
+    users: dict[tuple[str, str], list[Cell]] = {}
+    stages: dict[tuple[str, str], Stage[Any]] = {}
+    for cell in cells:
+        for stage in made_first(cell.stage):
+            if _level(stage) == level:
+                stages[stage.room, stage.name] = stage
+                users.setdefault((stage.room, stage.name), []).append(cell)
+    return [Task("stage", stage, tuple(users[key])) for key, stage in stages.items()]
+
+
+def model_tasks(cells: Sequence[Cell]) -> list[Task]:
+    """The different models of these cells."""
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(_name(kind, cell), []).append(cell)
-    return [Task(kind, name, tuple(group)) for name, group in groups.items() if name]
+        groups.setdefault(cell.stage.name, []).append(cell)
+    return [Task("model", group[0].stage, tuple(group)) for group in groups.values()]
 
 
-def _name(kind: Kind, cell: Cell) -> str:
-    if kind == "model":
-        return cell.model_name
-    if cell.sids is None:
-        return ""
-    return cell.sids.embedding_name if kind == "embeddings" else cell.sids.name
+def _level(stage: Stage[Any]) -> int:
+    """How many stages, data not counted, lie below on the longest way."""
+    return max((_level(need) + 1 for need in stage.needs if not isinstance(need, Data)), default=0)
 
 
 def perform(plan: Plan, task: Task, places: Places) -> None:
     """Do it in this process."""
-    progress, request = SilentProgress(), task.cells[0].sids
     if task.kind == "model":
-        run_cells(plan, task.cells, places, progress)
-    elif request is not None:
-        (make_embeddings if task.kind == "embeddings" else make_sids)(request, places, progress)
+        run_cells(plan, task.cells, places, SilentProgress())
+    else:
+        Stages(places.of, SilentProgress()).get(task.stage)
 
 
 def run_all(tasks: Sequence[Task], run: Run, processes: int) -> Iterator[tuple[Task, str]]:

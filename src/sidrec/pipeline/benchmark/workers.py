@@ -8,13 +8,15 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from sidrec.core.storage import storage_errors
-from sidrec.pipeline.benchmark.cells import Places
+from sidrec.pipeline.benchmark.cells import Cell, Places
 from sidrec.pipeline.benchmark.run_files import read_cells_of, read_plan_of
-from sidrec.pipeline.benchmark.tasks import Kind, Task, run_here, tasks_of
+from sidrec.pipeline.benchmark.tasks import Kind, Task, model_tasks, run_here
+from sidrec.pipeline.stages import made_first
 
 LOG = "workers.log"
 
@@ -89,12 +91,15 @@ def serve(out: Path) -> None:
     cells, run = read_cells_of(places), run_here(read_plan_of(places), places)
     while True:
         kind, name = json.loads(names.get())
-        answers.write(json.dumps(run(_find(kind, name, tasks_of(kind, cells)))) + "\n")
+        answers.write(json.dumps(run(_find(kind, name, cells))) + "\n")
         answers.flush()
 
 
-def _find(kind: Kind, name: str, tasks: list[Task]) -> Task:
-    return next(task for task in tasks if (task.kind, task.name) == (kind, name))
+def _find(kind: Kind, name: str, cells: Sequence[Cell]) -> Task:
+    if kind == "model":
+        return next(task for task in model_tasks(cells) if task.name == name)
+    stages = (stage for cell in cells for stage in made_first(cell.stage))
+    return next(task for task in (Task("stage", stage) for stage in stages) if task.name == name)
 
 
 def _listen(names: queue.SimpleQueue[str]) -> None:
