@@ -34,14 +34,14 @@ ONE_THREAD = {
 os.environ.update(ONE_THREAD)
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from disturb import answers, artefacts, bad_writers, inputs, kills, limits, loads, process, races, shop, stops  # noqa: E402
+from disturb import answers, artefacts, bad_writers, inputs, kills, limits, loads, prepares, process, races, shop, stops  # noqa: E402
 from disturb.findings import FAULTS, Finding, summed, table, totals  # noqa: E402
 from disturb.ground import Ground, Undisturbed, draw_for  # noqa: E402
 from disturb.workers import Job, in_parallel  # noqa: E402
 
 LONG = {
     **{"kills": 500, "races": 200, "loads": 5000, "artefacts": 1000, "inputs": 200},
-    **{"stops": 100, "limits": 100, "answers": 4000},
+    **{"stops": 100, "limits": 100, "answers": 4000, "prepares": 500},
 }
 
 
@@ -102,6 +102,11 @@ def _of_readers(ground: Ground, asked: argparse.Namespace) -> Iterator[Job]:
         yield partial(artefacts.lie, ground, draw_for(asked.seed, "artefact", number), f"artefact-{number}")
     for number in range(asked.inputs):
         yield partial(inputs.feed, ground, draw_for(asked.seed, "input", number), f"input-{number}")
+    if asked.prepares:
+        table = prepares.write_table(ground.place / "many.csv")
+        wanted = prepares.undisturbed(ground, table)
+        for number in range(-(-asked.prepares // prepares.PER_TRIAL)):
+            yield partial(prepares.prepare_often, ground, table, wanted, number)
     for number in range(-(-asked.answers // answers.PER_TRIAL)):
         yield partial(answers.ask, ground, number, f"answers-{number}")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 CAMPAIGN = Path(__file__).resolve().parents[2] / "tools" / "campaign.py"
-KINDS = ("kills", "races", "loads", "artefacts", "inputs", "stops", "limits", "answers")
+KINDS = ("kills", "races", "loads", "artefacts", "inputs", "stops", "limits", "answers", "prepares")
 FAULTS = ("broken", "tracebacks", "leftovers", "not_identical")
 
 pytestmark = pytest.mark.slow

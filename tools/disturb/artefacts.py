@@ -16,13 +16,15 @@ KIND = "artefacts"
 
 
 def _use_ids() -> None:
-    import numpy as np
+    import polars as pl
 
+    from sidrec.embeddings.embed import embed_new
     from sidrec.sids.tokenized_items import TokenizedItems
 
     ids = TokenizedItems.load(Path("ids"))
-    width = np.random.default_rng(0).normal(size=(1, ids.space.missing.shape[0] if ids.space else 4))
-    ids.with_new_items(width.astype(np.float32), ["late"])
+    if ids.space is not None:
+        items = pl.DataFrame({"item_id": ["late"], "title": ["a late lamp"]})
+        ids.with_new_items(embed_new(items, ids.space), ["late"])
 
 
 def _use_model() -> None:

@@ -1,10 +1,11 @@
-"""Limits of the machine: a full disk, files that may not grow, too few open files: a sentence, and nothing is lost."""
+"""Limits of the machine: disk, size of files, open files, memory: a sentence, and nothing is lost."""
 
 from __future__ import annotations
 
 import os
 import resource
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ _PAGE = 4096
 
 def limit(ground: Ground, verb: Verb, normal: Undisturbed, draw: Random, name: str) -> Finding:
     older = draw.random() < 0.5
-    about = draw.choice(["a full disk", "a full disk", "size of files", "open files"])
+    about = draw.choice(["a full disk", "a full disk", "size of files", "open files", "memory"])
     finding = Finding(KIND, about, tries=1)
     with ground.home(verb, name, older=older) as home:
         if about == "a full disk" and can_mount():
@@ -39,19 +40,25 @@ def limit(ground: Ground, verb: Verb, normal: Undisturbed, draw: Random, name: s
 
 
 def _judge(home: Home, finding: Finding, code: int, words: str, normal: Undisturbed, older: bool) -> None:
-    good = (0, 1, 2) if home.verb.per_file else (0, 2)  # a benchmark goes on and ends with 1 where some of it failed
+    good = {0, 2, 1 if home.verb.per_file else 2}  # a benchmark goes on and ends with 1 where some of it failed
+    if finding.about == "memory":  # compiled code may end the process in its own words; files are promised all the same
+        good |= {1, -signal.SIGABRT, -signal.SIGSEGV}
     if code not in good or "Traceback" in words or (code == 2 and not words.strip()):
         finding.fault("tracebacks", f"{home.verb.name} ended with {code}: {words[-1500:]}")
     check_whole(home, finding, [normal.prints[older], normal.other if older else {}])
 
 
 def _with_limit(body: Body, about: str, draw: Random) -> Body:
-    files = about != "open files"
-    kind, most = (resource.RLIMIT_FSIZE, draw.randint(1, 20) * _PAGE) if files else (resource.RLIMIT_NOFILE, 0)
-
     def limited() -> None:
-        used = 1 + max((int(one.name) for one in Path("/proc/self/fd").glob("*")), default=9)
-        resource.setrlimit(kind, (most or used + draw.randint(0, 12), resource.getrlimit(kind)[1]))
+        if about == "memory":
+            pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
+            kind, most = resource.RLIMIT_AS, pages * _PAGE + draw.randint(0, 400 << 20)
+        elif about == "open files":
+            used = 1 + max((int(one.name) for one in Path("/proc/self/fd").glob("*")), default=9)
+            kind, most = resource.RLIMIT_NOFILE, used + draw.randint(0, 12)
+        else:
+            kind, most = resource.RLIMIT_FSIZE, draw.randint(1, 20) * _PAGE
+        resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
         body()
 
     return limited

@@ -20,6 +20,8 @@ def stop(ground: Ground, verb: Verb, normal: Undisturbed, draw: Random, name: st
     number = draw.choice([signal.SIGINT, signal.SIGTERM])
     with ground.home(verb, name, older=older) as home:
         ended = _stopped(home, normal, older, draw, number)
+        if ended.code == -number and not ended.words:  # before the program had begun
+            return finding
         finding.tries = int(ended.code != 0)
         words = [line for line in ended.words.splitlines() if line.startswith("sidrec: stopped")]
         if ended.traceback or (ended.code and (ended.code != 128 + number or len(words) != 1)):
