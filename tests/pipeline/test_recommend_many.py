@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ import pytest
 
 from sidrec.core.errors import InputError, StorageError
 from sidrec.data.synthetic import demo_shop
+from sidrec.models.content import content_of
 from sidrec.models.popularity import Popularity
 from sidrec.models.ranking import Recommendations
 from sidrec.pipeline.recommend_many import recommend_many
@@ -158,6 +160,18 @@ def test_finished_work_is_skipped_and_other_work_replaces_it(model, users, tmp_p
     assert pl.read_parquet(out)["item_ids"].list.len().to_list() == [2] * N_USERS
 
 
+def test_another_model_with_the_same_origin_replaces_the_answers(shop, users, tmp_path):
+    """Trained elsewhere, or changed by hand: what counts is what is in it."""
+    first, second = Popularity().fit(shop), Popularity().fit(shop)
+    second._stock = replace(second.stock, counts=second.stock.counts[::-1].copy())
+    assert first.origin(first.trained_on) == second.origin(second.trained_on)
+    rows = []
+    for model, skipped in ((first, False), (second, False), (second, True)):
+        assert recommend_many(model, users, tmp_path / "recs.parquet").skipped == skipped
+        rows.append(pl.read_parquet(tmp_path / "recs.parquet")["item_ids"].to_list())
+    assert rows[0] != rows[1] == rows[2]
+
+
 def test_parts_of_another_job_are_not_taken(model, users, tmp_path):
     """Other users under the same name: nothing of the old job may slip in."""
     out = tmp_path / "out.parquet"
@@ -188,7 +202,7 @@ def test_a_strange_file_in_the_way_is_left_alone(model, users, tmp_path):
 def test_the_file_says_what_it_was_made_from(model, users, tmp_path):
     recommend_many(model, users, tmp_path / "out.parquet", k=3)
     mark = json.loads(pq.read_schema(tmp_path / "out.parquet").metadata[b"sidrec"])
-    assert mark["made_from"]["model"] == model.origin(model.trained_on).fingerprint
+    assert mark["made_from"]["model"] == content_of(model)
     assert mark["settings"]["k"] == 3
 
 

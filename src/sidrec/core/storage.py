@@ -75,6 +75,14 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sha256_of_folder(folder: Path) -> str:
+    """Hash of all files in a folder, with their names."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{file.relative_to(folder).as_posix()}\0{sha256_of(file)}\0".encode())
+    return digest.hexdigest()
+
+
 def write_json(path: Path, value: Any) -> None:
     """JSON on disk, readable, flushed and complete before it gets its name."""
     path = Path(path)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidrec.core.artifacts import sha256_of
 from sidrec.core.errors import SettingsError
+from sidrec.core.storage import sha256_of_folder
 from sidrec.embeddings.base import Encoder
 from sidrec.embeddings.sentence_encoder import SentenceEncoder, SentenceOptions, bundled_minilm, download
 from sidrec.embeddings.tfidf import TfidfEncoder
@@ -60,8 +59,7 @@ def identity_of(name: str) -> str:
     directory = Path(name).expanduser()
     if any(row.key == name for row in ENCODERS) or not directory.is_dir():
         return name
-    files = sorted(file for pattern in ("*.json", "*.safetensors") for file in directory.rglob(pattern))
-    return hashlib.sha256("".join(sha256_of(file) for file in files).encode()).hexdigest()
+    return sha256_of_folder(directory)
 
 
 def _hint(name: str) -> str:

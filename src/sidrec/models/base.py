@@ -24,7 +24,9 @@ from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
 from sidrec.data.schema import ITEM_ID
+from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.capabilities import Searches
+from sidrec.models.content import PREFIX, named_content
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.model_files import (
     CATALOG_FILE,
@@ -72,6 +74,7 @@ class Recommender(ABC):
         self._records = Records()
         self.trained_on = ""
         self.data_path: Path | None = None
+        self._content: dict[str, str] | None = None
         self.ingredients: Path | None = None
         """A folder where vectors and IDs that `fit` makes are kept and found again; else they go with its work."""
 
@@ -100,6 +103,7 @@ class Recommender(ABC):
 
         Where `out` holds this model after fewer epochs or minutes, training goes on from there, unless `restart`.
         """
+        self._content = None
         workdir = None if out is None else self.training_directory(out, data.fingerprint)
         with locked(out) if out is not None and leads() else nullcontext():
             found = Standing() if out is None or restart else self.standing(out, data.fingerprint)
@@ -163,19 +167,24 @@ class Recommender(ABC):
         path, stock = Path(path), self.stock
         origin = self.origin(self.trained_on, stock)
         with write(path, origin) as directory:
-            stock.catalog.frame.with_columns(pl.Series(COUNT, stock.counts)).write_parquet(directory / CATALOG_FILE)
-            if stock.removed is not None:
-                removed = stock.catalog.item_ids.filter(pl.Series(stock.removed))
-                pl.DataFrame({ITEM_ID: removed}).write_parquet(directory / REMOVED_FILE)
-            if stock.ids is not None:
-                stock.ids.write_files(directory)
-            self._write_files(directory)
+            self.write_state(directory)
             write_json(directory / SETTINGS_FILE, self.settings.model_dump(mode="json"))
             write_json(directory / TRAINING_FILE, {**self._training, **data_from(self.data_path, path)})
             self._records.write(directory, with_state=self._keeps_state(stock))
         forget_work(path)
         self._records = replace(self._records, state=path)
         return path
+
+    def write_state(self, directory: Path) -> None:
+        """Catalogue, IDs and weights, without words about where they come from."""
+        stock = self.stock
+        stock.catalog.frame.with_columns(pl.Series(COUNT, stock.counts)).write_parquet(directory / CATALOG_FILE)
+        if stock.removed is not None:
+            removed = stock.catalog.item_ids.filter(pl.Series(stock.removed))
+            pl.DataFrame({ITEM_ID: removed}).write_parquet(directory / REMOVED_FILE)
+        if stock.ids is not None:
+            stock.ids.write_files(directory)
+        self._write_files(directory)
 
     def _keeps_state(self, stock: Stock) -> bool:
         """Whether a saved model can be gone on with; not one whose catalogue has changed since."""
@@ -195,6 +204,7 @@ class Recommender(ABC):
         frame = read_table(artifact.file(CATALOG_FILE), {ITEM_ID: "id", COUNT: "count"})
         catalog, counts = Catalog(frame.drop(COUNT)), frame[COUNT].to_numpy().astype(np.int64)
         model.trained_on = artifact.made_from.get("dataset", "")
+        model._content = {name: value for name, value in artifact.made_from.items() if name.startswith(PREFIX)}
         model._training, model.data_path = artifact.json(TRAINING_FILE), data_path(artifact)
         model._training.pop(DATA, None)
         model._records = Records.of(artifact)
@@ -239,6 +249,14 @@ class Recommender(ABC):
         """Further fingerprints, for example of given semantic IDs."""
         return {}
 
+    def _embeds_by(self) -> EmbeddingSettings | None:
+        """How it makes vectors of items itself, where it does."""
+        return None
+
+    def asked_by(self) -> dict[str, Any]:
+        """What decides its answers beside what it has learned, for example its search."""
+        return {}
+
     # ---- shared parts ---------------------------------------------------------------------------------------------
 
     @property
@@ -270,9 +288,16 @@ class Recommender(ABC):
         return Origin(
             "model",
             settings={"model": self.key, "settings": self.settings.method_values(*without)},
-            made_from={"dataset": dataset, **self._made_from(), **changed},
+            made_from={"dataset": dataset, **self._made_from(), **self.named_content(), **changed},
             seed=None if options is None else options.seed,
         )
+
+    def named_content(self) -> dict[str, str]:
+        """What the settings lead to on the disk, looked at once: a trained model keeps what it was trained with."""
+        if self._content is None:
+            embedding = self._embeds_by()
+            self._content = {} if embedding is None else named_content(embedding)
+        return self._content
 
     def training_directory(self, out: Path, dataset: str) -> Path:
         """Where an unfinished training for `out` keeps its checkpoints; names of others of its kind begin alike."""

@@ -137,6 +137,10 @@ class ItemScorer(Recommender, HasItemVectors):
         self._facts, self.network = facts, network.eval()
         return ids
 
+    def _embeds_by(self) -> EmbeddingSettings | None:
+        parts = self.settings.item_vectors
+        return self.settings.embedding if parts.text or (parts.codes and self._given is None) else None
+
     def _validation_sample(self, data: Dataset) -> Cases:
         """The same users in every run, whatever the seed."""
         cases = data.cases("validation")

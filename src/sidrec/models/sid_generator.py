@@ -231,6 +231,12 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
 
     # ---- files ------------------------------------------------------------------------------------------------------
 
+    def _embeds_by(self) -> EmbeddingSettings | None:
+        return self.settings.embedding if self._given is None else None
+
+    def asked_by(self) -> dict[str, Any]:
+        return {"search": self.search.model_dump(mode="json")}
+
     def _made_from(self) -> dict[str, str]:
         return {"sids": self._given.given} if self._given is not None else {}
 

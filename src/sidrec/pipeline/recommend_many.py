@@ -20,6 +20,7 @@ from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.storage import remove, siblings, temporary
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import Exports
+from sidrec.models.content import content_of
 from sidrec.models.ranking import Recommendations
 from sidrec.models.request import ItemFilter
 from sidrec.pipeline.user_table import USER_ID, UserTable
@@ -104,7 +105,7 @@ def _origin(model: Recommender, users: UserTable, request: Asked, *, titles: boo
     filters = {"allow": _plain(request.get("allow")), "deny": _plain(request.get("deny"))}
     engine = model.engine if isinstance(model, Exports) else "torch"
     settings = {**request, **filters, "titles": titles, "engine": engine}
-    made_from = {"model": model.origin(model.trained_on, model.stock).fingerprint, "users": sha256_of(users.path)}
+    made_from = {"model": content_of(model), "users": sha256_of(users.path)}
     return Origin(KIND, settings=settings, made_from=made_from)
 
 

@@ -84,6 +84,9 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
         numbers = np.arange(len(stock), dtype=np.int32)[:, None]
         return SemanticIds(numbers, (len(stock),), stock.catalog.item_ids.to_list())
 
+    def asked_by(self) -> dict[str, Any]:
+        return {"condition": repr(self._condition)}
+
     def _made_from(self) -> dict[str, str]:
         return {"sids": self._given.given} if self._given is not None else {}
 

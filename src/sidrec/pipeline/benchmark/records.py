@@ -33,6 +33,8 @@ class CellRecord:
     judging_seconds: float = 0.0
     users_per_s: float = 0.0
     recipe: str = ""
+    content: dict[str, str] = field(default_factory=dict)
+    """Hashes of the files outside that its settings name."""
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

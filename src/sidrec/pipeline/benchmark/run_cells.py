@@ -74,6 +74,8 @@ def finished_record(plan: Plan, cell: Cell, places: Places) -> CellRecord | None
     try:
         if open_artifact(places.data(cell.dataset), "dataset", verify=False).fingerprint != record.data:
             return None
+        if cell.recipe.build().named_content() != record.content:
+            return None
         made_from = _made_from(cell, places, record.data, verify=False)
         for split in SPLITS:
             found = open_artifact(places.evaluation(cell, split), KIND, verify=False)
@@ -139,6 +141,7 @@ def _record(
         judging_seconds=test.timing.seconds + found["validation"].timing.seconds,
         users_per_s=test.timing.users_per_s,
         recipe=cell.recipe.where,
+        content=cell.recipe.build().named_content(),
     )
 
 
