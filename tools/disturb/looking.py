@@ -14,6 +14,9 @@ Prints = dict[str, str]
 _SPEED = re.compile(rb'"samples_per_second": [^,}]+')
 """The one measure that a standing clock does not make alike: a resumed epoch's speed is that of its rest."""
 
+_WITH_SPEEDS = ("history.jsonl", "state.json", "manifest.json")
+"""Files whose hashes in a manifest differ for that reason alone; they are compared themselves."""
+
 
 def prints_of(path: Path) -> Prints:
     """Without speeds, and without the name of the trial's folder, which a plan's file says in full."""
@@ -27,7 +30,8 @@ def _lasting_hash(file: Path, home: Path) -> str:
     data = file.read_bytes()
     if file.name == "manifest.json":
         values = json.loads(data)
-        values["files"].pop("history.jsonl", None)
+        kept = {name: facts for name, facts in values["files"].items() if Path(name).name not in _WITH_SPEEDS}
+        values["files"] = kept
         data = json.dumps(values).encode()
     if file.suffix in (".json", ".jsonl"):
         data = _SPEED.sub(b"", data.replace(str(home).encode(), b"HOME"))
