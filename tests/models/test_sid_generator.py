@@ -8,14 +8,17 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
+import torch
 
 import sidrec.models.item_ids as item_ids
-from sidrec.core.errors import ArtifactError, InputError, SettingsError
+from sidrec.core.errors import ArtifactError, InputError, SettingsError, SidrecError, TrainingError
 from sidrec.data.synthetic import clusters, cycle
 from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.models.item_ids import ItemIds
 from sidrec.models.llada_rec.recommender import LLaDARec
 from sidrec.models.request import Request
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
+from sidrec.training import precision
 
 IDS = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 8, "pca": None}}
 SMALL = {
@@ -55,6 +58,57 @@ def test_a_second_fit_learns_the_second_catalogue(model: LLaDARec) -> None:
     assert model.recommend(history, k=10).item_ids == fresh.recommend(history, k=10).item_ids
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"search": {"n_steps": 4}}, "n_steps is 4, choose 1 to 3"),
+        ({"search": {"narrowing": (20, 10)}}, "narrowing names 2 beam sizes for 3 steps"),
+        ({"tokenize": {**IDS, "options": {"codebook_sze": 8}}}, "codebook_sze is not a setting of rq-kmeans"),
+        ({"tokenize": {**IDS, "options": {"n_codes": 2, "codebook_size": 4}}}, "24 items need an ID each"),
+        ({"tokenize": {"tokenizer": "opq-kmeans"}}, "is not a tokenizer"),
+        ({"training": {"precision": "fp16", "device": "cpu"}}, "this CPU has no fp16"),
+        pytest.param(
+            {"training": {"device": "cuda"}},
+            "there is no such device here",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_embedded(changes, words, monkeypatch) -> None:
+    monkeypatch.setattr(precision, "cpu_has", lambda _: False)
+    monkeypatch.setattr(ItemIds, "make", lambda *_: pytest.fail("embedded first"))
+    with pytest.raises(SidrecError, match=words):
+        LLaDARec(**{**SMALL, **changes}).fit(data())
+
+
+def test_what_validation_does_not_measure_is_no_metric() -> None:
+    with pytest.raises(SettingsError, match=r"training.metric: should be 'ndcg@10'"):
+        LLaDARec(training={"metric": "recall@10"})
+
+
+def test_how_a_model_is_asked_does_not_change_what_it_learns() -> None:
+    """Narrow beams and few steps are for the asking; validation searches in the default way."""
+    learn = {"training": {"epochs": 2, "batch_size": 128}}
+    plain, narrow = (
+        LLaDARec(**{**SMALL, **learn, "search": search}).fit(data())
+        for search in ({}, {"n_steps": 2, "narrowing": (4, 3), "order": "left-to-right"})
+    )
+    assert plain.training_summary()["best_value"] == narrow.training_summary()["best_value"]
+    assert len(narrow.recommend(HISTORIES, k=3).item_ids[0]) == 3
+
+
+@pytest.mark.parametrize("search", [{}, {"lazy": True}, {"method": "score-all"}, {"method": "score-fitting"}])
+def test_weights_that_are_not_numbers_are_named_instead_of_finding_nothing(model: LLaDARec, search) -> None:
+    assert model.network is not None
+    with torch.no_grad():
+        next(iter(model.network.parameters())).fill_(torch.nan)
+    with pytest.raises(TrainingError, match="scores are not numbers; train it again with a lower learning rate"):
+        model.recommend(HISTORIES, k=3, search=search)
+    if not search:
+        with pytest.raises(TrainingError, match="scores are not numbers"):
+            model.explain(HISTORIES[0], k=3)
+
+
 def test_given_ids_of_another_catalogue_are_refused_at_a_second_fit(tmp_path) -> None:
     embeddings = embed_catalog(data().catalog, EmbeddingSettings(encoder="tfidf"))
     tokenize(embeddings, TokenizeSettings(**IDS), out=tmp_path / "ids")
@@ -68,7 +122,7 @@ def test_given_ids_of_another_catalogue_are_refused_at_a_second_fit(tmp_path) ->
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was(model: LLaDARec, monkeypatch) -> None:
     before = model.recommend(HISTORIES, k=5)
-    monkeypatch.setattr(item_ids, "tokenize", _fail)
+    monkeypatch.setattr(ItemIds, "make", _fail)
     with pytest.raises(RuntimeError):
         model.fit(cycle(n_items=20, n_users=60, length=6))
     assert model.recommend(HISTORIES, k=5) == before

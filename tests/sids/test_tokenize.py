@@ -135,3 +135,11 @@ def test_ids_from_text_and_collaborative_vectors(tmp_path: Path) -> None:
         tokenize(text, both)
     with pytest.raises(InputError, match="are of other items"):
         tokenize(text, both, collaborative=replace(learned, item_ids=[f"x{item_id}" for item_id in text.item_ids]))
+
+
+@pytest.mark.parametrize(("collisions", "n_codes"), [("unique", 3), ("extra-code", 4)])
+def test_the_length_of_an_id_is_known_beforehand(collisions, n_codes):
+    options = {"n_codes": 3, "codebook_size": 4}
+    settings = TokenizeSettings(tokenizer="rq-kmeans", collisions=collisions, options=options)
+    assert settings.check(64) == n_codes
+    assert tokenize(embeddings(64), settings).ids.n_codes == n_codes

@@ -48,6 +48,7 @@ from sidrec.models.request import ItemFilter, Request
 from sidrec.models.standing import Standing, standing
 from sidrec.models.stock import Stock, popular_items
 from sidrec.training import checkpoints
+from sidrec.training.loop import check_machine
 from sidrec.training.options import TrainingOptions
 
 
@@ -103,6 +104,7 @@ class Recommender(ABC):
 
         Where `out` holds this model after fewer epochs or minutes, training goes on from there, unless `restart`.
         """
+        self._check(data)
         self._content = None
         workdir = None if out is None else self.training_directory(out, data.fingerprint)
         with locked(out) if out is not None and leads() else nullcontext():
@@ -216,6 +218,11 @@ class Recommender(ABC):
         return model
 
     # ---- what subclasses write ------------------------------------------------------------------------------------
+
+    def _check(self, data: Dataset) -> None:  # noqa: ARG002
+        """Refuse what cannot work before anything is embedded or trained; a model adds what it knows."""
+        if self.training_options is not None:
+            check_machine(self.training_options)
 
     @abstractmethod
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
-from sidrec.core.errors import SettingsError
+from sidrec.core.errors import SettingsError, TrainingError
 from sidrec.core.settings import Settings
 from sidrec.decoding.diffusion import Predict, SearchResult, search
 from sidrec.decoding.drawing import draw, tell
@@ -86,6 +86,25 @@ class Ask:
     users: tuple[str, ...] | None
 
 
+class Watched:
+    """A predict function whose first answer is looked at: weights that are not numbers find nothing and say nothing."""
+
+    def __init__(self, predict: Predict) -> None:
+        self._predict = predict
+        self._broken: Tensor | None = None
+
+    def __call__(self, codes: Tensor, slots: Tensor) -> Tensor:
+        answer = self._predict(codes, slots)
+        if self._broken is None:
+            self._broken = answer.isnan().any()  # stays on the device: the search does not wait for it
+        return answer
+
+    def check(self) -> None:
+        """After the search."""
+        if self._broken is not None and bool(self._broken):
+            raise TrainingError("the model's scores are not numbers; train it again with a lower learning rate.")
+
+
 @dataclass(frozen=True)
 class IdSearch:
     """A search over a catalogue's IDs; the model is the function that predicts codes."""
@@ -129,17 +148,22 @@ class IdSearch:
         constraint = self.space.constraint(request.histories, request.allowed, request.exclude_seen)
         limits = constraint if settings.only_real_items else None
         limits = None if limits is None else limits.to(self.device)
-        predict, plan = self.predict(self._ask(request)), self._plan(request)
+        predict, plan = Watched(self.predict(self._ask(request))), self._plan(request)
         result = search(predict, 1, plan, limits, device=self.device, trace=True).cpu()
+        predict.check()
         assert result.trace is not None
         ranking = Ranking(*ranked_items(self.space.index, result, request.k, constraint))
         return Generation(ranking, result.trace, constraint)
 
     def _search(self, request: Request, constraint: UserConstraint) -> SearchResult:
-        predict, n_users, plan = self.predict(self._ask(request)), len(request), self._plan(request)
-        constraint = constraint.to(self.device)
+        predict, plan = Watched(self.predict(self._ask(request))), self._plan(request)
+        result = self._result(predict, len(request), plan, constraint.to(self.device))
+        predict.check()
+        return result
+
+    def _result(self, predict: Predict, n_users: int, plan: SearchPlan, constraint: UserConstraint) -> SearchResult:
         if self.settings.method == "score-all":
-            return score_all(predict, n_users, request.k, constraint, device=self.device).cpu()
+            return score_all(predict, n_users, plan.k, constraint, device=self.device).cpu()
         if self.settings.method == "score-fitting":
             return score_fitting(predict, n_users, plan, constraint, device=self.device)
         limits = constraint if self.settings.only_real_items else None

@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar, cast
+from typing import Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from sidrec.nn.repeats import Past, RepeatTerm, past_of
 from sidrec.training.batches import length_groups
 from sidrec.training.objective import Batch, Losses
 
-METRIC = "ndcg@10"
+METRIC: Literal["ndcg@10"] = "ndcg@10"
 _GROUPS = 4
 """Length groups of a step: more would save little padding and pay for every pass."""
 _SCORE_CELLS = 2_000_000

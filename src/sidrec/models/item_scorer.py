@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -43,7 +43,7 @@ class ItemTraining(TrainingOptions):
     batch_size: int = Field(default=256, ge=1)
     learning_rate: float = Field(default=2e-3, gt=0)
     betas: tuple[float, float] = (0.9, 0.98)
-    metric: str | None = METRIC
+    metric: Literal["ndcg@10"] | None = METRIC
     validate_every: int = Field(default=2, ge=1)
 
 
@@ -117,6 +117,11 @@ class ItemScorer(Recommender, HasItemVectors):
     @abstractmethod
     def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:
         """What the network is trained on."""
+
+    def _check(self, data: Dataset) -> None:
+        super()._check(data)
+        if self.settings.item_vectors.codes and self._given is None:
+            self.settings.tokenize.check(data.n_items)
 
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds | None:
         options, parts, counts = self.settings.training, self.settings.item_vectors, data.train_counts()

@@ -6,7 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from pydantic import Field
 from torch import nn
 
 from sidrec.core.artifacts import Artifact
+from sidrec.core.errors import TrainingError
 from sidrec.core.progress import Progress
 from sidrec.core.settings import SEARCH, Settings
 from sidrec.data.catalog import Catalog
@@ -37,9 +38,16 @@ from sidrec.training.objective import Objective
 from sidrec.training.options import TrainingOptions
 from sidrec.training.weights import read_weights, write_weights
 
-METRIC = "ndcg@10"
+METRIC: Literal["ndcg@10"] = "ndcg@10"
 Network = TypeVar("Network", bound=nn.Module)
 Validate = Callable[[nn.Module], dict[str, float]]
+
+
+class SidTraining(TrainingOptions):
+    """The loop's options; the best epoch by validation is kept."""
+
+    metric: Literal["ndcg@10"] | None = METRIC
+    patience: int | None = Field(default=20, ge=1)
 
 
 class SidGeneratorSettings(Settings):
@@ -53,7 +61,7 @@ class SidGeneratorSettings(Settings):
     validation_users: int = Field(1000, ge=1)
     """A fixed random sample of this many users selects the best epoch by NDCG@10."""
     validation_beam: int = Field(10, ge=10)
-    training: TrainingOptions = TrainingOptions(metric=METRIC, patience=20)
+    training: SidTraining = SidTraining()
 
 
 class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains, AddsItems, Generic[Network]):
@@ -110,6 +118,12 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
     def training_options(self) -> TrainingOptions:
         return self.settings.training
 
+    def _check(self, data: Dataset) -> None:
+        super()._check(data)
+        given = self._given
+        n_codes = self.settings.tokenize.check(data.n_items) if given is None else given.semantic_ids.n_codes
+        self.search.plan(1, n_codes)
+
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds:
         settings, options = self.settings, self.settings.training
         if self._given is not None:
@@ -135,7 +149,10 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
         search = self._search_class()(beam_size=self.settings.validation_beam)
 
         def validate(module: nn.Module) -> dict[str, float]:
-            ranking = self._id_search(cast(Network, module), ids, search).rank(Request(cases.histories, 10))
+            try:
+                ranking = self._id_search(cast(Network, module), ids, search).rank(Request(cases.histories, 10))
+            except TrainingError:  # not numbers any more: no epoch to keep; the loop says so at its next step
+                return {METRIC: 0.0}
             return {METRIC: ndcg_at(ranks_of(ranking.items, cases.targets), 10)}
 
         return validate

@@ -39,6 +39,12 @@ class TokenizeSettings(Settings):
         """The tokenizer's own settings in full, so that naming a default, or a setting of its run, changes nothing."""
         return {**super().method_values(*without), "options": self.build().settings.method_values()}
 
+    def check(self, n_items: int) -> int:
+        """How many codes an ID of these settings has; what cannot work is refused before anything is embedded."""
+        tokenizer = self.build()
+        check_room(n_items, tokenizer.codebook_sizes, self.collisions)
+        return len(tokenizer.codebook_sizes) + (self.collisions == "extra-code")
+
     def build(self) -> Tokenizer:
         kind = find_tokenizer(self.tokenizer).load_class()
         return kind(kind.settings_class.parse(self.options, owner=kind.key, where="tokenizer"))

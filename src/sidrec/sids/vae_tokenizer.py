@@ -35,7 +35,7 @@ class TokenizerTraining(TrainingOptions):
     learning_rate: float = Field(2e-3, gt=0)
     weight_decay: float = Field(1e-4, ge=0)
     warmup: float = Field(0.02, ge=0, le=1)
-    metric: str | None = "score"
+    metric: Literal["score", "reconstruction_error", "collision_rate"] | None = "score"
     goal: Literal["max", "min"] = "min"
     patience: int | None = Field(5, ge=1)
     min_improvement: float = Field(0.002, ge=0)

@@ -60,6 +60,11 @@ def train(
         return _Run(module, objective, options, world, workdir, name).complete(progress or SilentProgress())
 
 
+def check_machine(options: TrainingOptions) -> None:
+    """Refuse a device or a precision that this machine does not have; for whoever has other work to do before."""
+    choose_precision(options.precision, World.here(options.device).device)
+
+
 class _Run:
     """One training from start or resumption to its end."""
 
