@@ -36,7 +36,7 @@ def run(monkeypatch, capsys, folder):
 def test_it_names_what_it_wrote_and_what_comes_next(run, folder):
     code, out, _ = run("--out", "emb", "--encoder", "tfidf", "--fields", "title", "--pca", "3", "--whiten")
     assert code == 0
-    assert out.endswith("wrote emb\nnext: sidrec tokenize emb --out ids\n")
+    assert out.endswith("wrote emb\nnext: sidrec tokenize emb --data data --out ids\n")
     found = ItemEmbeddings.load(folder / "emb")
     assert found.settings["fields"] == ["title"]
     np.testing.assert_allclose(np.cov(found.vectors.T), np.eye(3), atol=1e-3)

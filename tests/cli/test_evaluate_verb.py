@@ -41,7 +41,10 @@ def test_tables_and_what_was_written(run, folder):
     assert code == 0
     assert "popularity: 40 users, test items, full ranking, the user's own items included" in out
     assert "recall@10" in out
-    assert out.splitlines()[-2:] == ["wrote judged", "next: sidrec compare judged ANOTHER_RUN"]
+    assert out.splitlines()[-2:] == [
+        "wrote judged",
+        "then: sidrec compare judged OTHER, where OTHER is the evaluation of another model",
+    ]
     assert (folder / "judged" / "ranks.parquet").is_file()
     assert "already there, nothing to do" in run("evaluate", "model", "--data", "data", "--out", "judged")[2]
 

@@ -38,7 +38,7 @@ def test_export_then_recommend_by_every_engine(run, tmp_path):
     model = LLaDARec(**small, tokenize=ids, training=training, attention="prefix")
     model.fit(demo_shop(n_items=100, n_users=60)).save(tmp_path / "model")
     out = run("export", "model", "--out", "graphs")[1]
-    assert "wrote graphs\nnext: sidrec recommend model --engine onnx --graphs graphs --history a,b,c" in out
+    assert "wrote graphs\nnext: sidrec recommend model --engine onnx --graphs graphs --history P00000,P00001" in out
     assert json.loads(run("export", "model", "--out", "graphs", "--json")[1])["graphs"] == ["history.onnx", "step.onnx"]
     assert (tmp_path / "graphs" / "manifest.json").is_file()
     words = ("recommend", "model", "--history", "P00001", "--graphs", "graphs", "--json")

@@ -51,7 +51,7 @@ def test_json_is_one_object_with_the_promised_keys(embeddings: Path, tmp_path: P
 def test_words_name_what_was_written_and_the_next_step(embeddings: Path, tmp_path: Path) -> None:
     out = tmp_path / "ids"
     printed = run(embeddings, "--tokenizer", "rq-kmeans", "--out", out, "--collisions", "keep", "--set", "n_codes=2")
-    assert "report.html" in printed and "next: sidrec train" in printed
+    assert "report.html" in printed and "then: sidrec train" in printed
     assert (out / "report.html").is_file()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -51,6 +52,16 @@ def wrote(path: object, next_step: str) -> None:
     """How every verb ends: what was written, and what to do next."""
     say(f"wrote {path}")
     say(f"next: {next_step}")
+
+
+def command(*words: object) -> str:
+    """A command that can be copied into a shell as it stands, whatever its paths are called."""
+    return shlex.join(["sidrec", *map(str, words)])
+
+
+def then(step: str) -> None:
+    """A step in which the reader has to put something in: what `next:` shows runs as it stands."""
+    say(f"then: {step}")
 
 
 def _shown(value: object) -> str:

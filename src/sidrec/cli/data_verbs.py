@@ -59,7 +59,7 @@ def prepare(
     for reason, count in done.left_out.items():
         if count and reason != "rows_read":
             console.say(f"left out, {reason.replace('_', ' ')}: {count:,}")
-    console.wrote(out, f"sidrec embed {out} --out {out.with_name(out.name + '-embeddings')}")
+    console.wrote(out, console.command("embed", out, "--out", out.with_name(out.name + "-embeddings")))
 
 
 @app.command()
@@ -78,7 +78,8 @@ def describe(
         console.show_json(statistics)
         return
     _show(str(directory), statistics)
-    console.say(f"next: sidrec embed {directory} --out {directory.with_name(directory.name + '-embeddings')}")
+    beside = directory.with_name(directory.name + "-embeddings")
+    console.say(f"next: {console.command('embed', directory, '--out', beside)}")
 
 
 def _show(title: str, statistics: Mapping[str, Any]) -> None:
@@ -110,4 +111,4 @@ def download(
         amazon_files(name, raw=raw), out, base_url=base_url or AMAZON_2023, sha256=hashes, progress=console.progress()
     ):
         console.say(f"have {file}")
-    console.wrote(out, f"sidrec data prepare {out} --out {out.with_name(out.name + '-data')}")
+    console.wrote(out, console.command("data", "prepare", out, "--out", out.with_name(out.name + "-data")))

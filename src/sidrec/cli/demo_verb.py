@@ -25,7 +25,7 @@ def demo(
         return
     show(result)
     history = ",".join(result.explained.history)
-    console.wrote(out, f"sidrec recommend {out / result.recommender} --history {history} --explain")
+    console.wrote(out, console.command("recommend", out / result.recommender, "--history", history, "--explain"))
     console.say(f"      ranks and figures of each model are in {judged(out, 'MODEL')}")
 
 

@@ -34,10 +34,13 @@ def evaluate(
         return
     show(result)
     if out is not None:
-        console.wrote(out, f"sidrec compare {out} ANOTHER_RUN")
+        console.say(f"wrote {out}")
+        console.then(f"{console.command('compare', out)} OTHER, where OTHER is the evaluation of another model")
     else:
-        given = "" if data is None else f" --data {data}"
-        console.say(f"next: sidrec evaluate {model}{given} --out DIR keeps the ranks for `sidrec compare`")
+        given = () if data is None else ("--data", data)
+        kept = model.with_name(f"{model.name}-evaluation")
+        console.say("the ranks were not kept; `sidrec compare` needs them")
+        console.say(f"next: {console.command('evaluate', model, *given, '--split', split, '--out', kept)}")
 
 
 def show(result: Evaluation) -> None:

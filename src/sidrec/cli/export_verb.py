@@ -29,4 +29,5 @@ def export(
     if json:
         console.show_json({"model": str(model), "out": str(out), "graphs": sorted(f.name for f in out.glob("*.onnx"))})
         return
-    console.wrote(out, f"sidrec recommend {model} --engine onnx --graphs {out} --history a,b,c")
+    history = ",".join(f'"{item_id}"' if "," in item_id else item_id for item_id in loaded.catalog.item_ids[:2])
+    console.wrote(out, console.command("recommend", model, "--engine", "onnx", "--graphs", out, "--history", history))

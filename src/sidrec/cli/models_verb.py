@@ -27,7 +27,8 @@ def _list(*, as_json: bool) -> None:
         console.show_json({"models": [{"key": r.key, "family": r.family, "summary": r.summary} for r in rows]})
         return
     console.show_table("Models", ["key", "family", "what it is"], [(r.key, r.family, r.summary) for r in rows])
-    console.say(f"next: sidrec models {rows[-1].key} shows its settings; sidrec demo shows the whole product")
+    console.say("`sidrec models KEY` shows the settings of one, `sidrec demo` the whole product")
+    console.say(f"next: {console.command('models', rows[-1].key)}")
 
 
 def _describe(key: str, *, as_json: bool) -> None:
@@ -44,4 +45,4 @@ def _describe(key: str, *, as_json: bool) -> None:
     lines = [(line.name, str(line.value), line.meaning) for line in settings_table(settings)]
     console.show_table(f"{key}: {row.summary}", ["setting", "default", "meaning"], lines)
     example = f" --set {lines[0][0]}={lines[0][1]}" if lines else ""
-    console.say(f"next: sidrec train --model {key}{example} --data DIR --out DIR")
+    console.then(f"sidrec train --model {key}{example} --data DIR --out DIR")

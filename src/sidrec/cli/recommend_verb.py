@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,8 @@ def recommend(
     else:
         show(answer, k)
         more = "--explain" if isinstance(loaded, Explains) and not answer.fallback[0] else "--json"
-        console.say(f"next: sidrec recommend {model} --history {','.join(item_ids)} {more}")
+        shown = ",".join(f'"{item_id}"' if "," in item_id else item_id for item_id in item_ids)
+        console.say(f"next: {console.command('recommend', model, '--history', shown, more)}")
 
 
 @dataclass(frozen=True)
@@ -217,4 +219,5 @@ def _show_batch(summary: BatchSummary, *, as_json: bool) -> None:
         f"{summary.users:,} users{rate}; {summary.fallback:,} of them got the most popular items (nothing of their "
         f"history is known), {summary.unknown_items:,} unknown item{_s(summary.unknown_items)} skipped."
     )
-    console.wrote(summary.output, f"python -c \"import polars; print(polars.read_parquet('{summary.output}'))\"")
+    shown = f"import polars; print(polars.read_parquet({str(summary.output)!r}))"
+    console.wrote(summary.output, shlex.join(["python", "-c", shown]))

@@ -27,4 +27,5 @@ def report(
     console.show_table(found.title, ["section", "best", "second"], rows)
     for problem in found.problems:
         console.say(f"missing: {problem}")
-    console.wrote(out, f"open {found.page} in a browser")
+    console.say(f"wrote {out}")
+    console.then(f"open {found.page} in a browser")

@@ -52,7 +52,12 @@ def tokenize(
         return
     console.show_table("Semantic IDs", ["figure", "value"], [(name, report[key]) for key, name in _SHOWN.items()])
     console.say(f"report: {out / 'report.html'}")
-    console.wrote(out, next_step=f"sidrec train DATA --model llada-rec --sids {out} --out {out.parent / 'model'}")
+    console.say(f"wrote {out}")
+    rest = ("--sids", out, "--out", out.parent / "model")
+    if data is None:
+        console.then(f"{console.command('train', *rest)} --data DIR, where DIR is the prepared dataset of these items")
+    else:
+        console.say(f"next: {console.command('train', '--data', data, *rest)}")
 
 
 def _titles(data: Path, item_ids: list[str]) -> list[str]:

@@ -47,4 +47,4 @@ def train(
         console.show_json(facts)
         return
     console.show_table(f"{done.model.key}", ["figure", "value"], list(facts.items()))
-    console.wrote(out, f"sidrec evaluate {out} --split test")
+    console.wrote(out, console.command("evaluate", out, "--split", "test"))
