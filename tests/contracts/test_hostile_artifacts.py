@@ -31,7 +31,7 @@ LOADERS = {
     "llada-rec": load_model,
     "evaluation": Evaluation.load,
 }
-N_FAST, N_SLOW = 40, 40
+N_FAST, N_SLOW = 20, 40
 
 
 @pytest.fixture(scope="module")
