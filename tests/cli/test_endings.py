@@ -60,6 +60,8 @@ def test_a_stop_says_what_is_kept(number, code, capsys, tmp_path):
                 (tmp_path / ".out.work-0123").mkdir()
             signal.raise_signal(number)
 
+    # whoever runs the tests in the background may have told this process to ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     assert ending(capsys, lambda: signal.raise_signal(number)) == (
         code,
         "sidrec: stopped before anything was written; run the same command again.\n",

@@ -27,6 +27,7 @@ _MEMORY_SIGNS = (
     "out of memory",
     "bad_alloc",
     "not enough memory",
+    "Failed to launch worker thread",
     "malloc of size",
     "failed to map segment",
     "can't start new thread",
