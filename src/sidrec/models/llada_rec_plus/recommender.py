@@ -64,7 +64,7 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
 
     @classmethod
     def ids_by(cls, settings: Settings) -> tuple[EmbeddingSettings, TokenizeSettings] | None:
-        assert isinstance(settings, LLaDARecPlusSettings)
+        settings = cast(LLaDARecPlusSettings, settings)
         return (settings.embedding, settings.tokenize) if settings.item_vectors.codes else None
 
     def use_semantic_ids(self, source: Path | TokenizedItems, data: Dataset) -> None:
