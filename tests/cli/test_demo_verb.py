@@ -29,6 +29,7 @@ def run(monkeypatch, capsys, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_the_tour_is_readable(run, tmp_path):
     out = run()
     assert out.startswith("A synthetic shop: 60 shoppers, 150 products, ")

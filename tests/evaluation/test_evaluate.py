@@ -80,6 +80,7 @@ module.evaluate_saved(model, Dataset.load(data), out, EvaluationSettings(chunk=5
 """
 
 
+@pytest.mark.slow
 def test_a_killed_evaluation_goes_on_and_ends_the_same(saved, tmp_path, monkeypatch):
     data, out = Dataset.load(saved[0]), tmp_path / "killed"
     job = subprocess.Popen([sys.executable, "-c", SLOW, *map(str, saved), str(out)])

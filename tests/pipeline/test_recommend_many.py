@@ -132,6 +132,7 @@ class Notes:
         self.notes.append(text)
 
 
+@pytest.mark.slow
 def test_a_killed_job_goes_on_to_the_same_bytes(model, users, tmp_path):
     model.save(tmp_path / "model")
     killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
