@@ -36,9 +36,9 @@ class Timed:
     def __init__(self, constraint: Constraint) -> None:
         self.constraint, self.seconds = constraint, 0.0
 
-    def valid(self, codes: Tensor, slots: Tensor) -> Tensor:
+    def valid(self, codes: Tensor, slots: Tensor, n_filled: int | None = None) -> Tensor:
         start = time.perf_counter()
-        valid = self.constraint.valid(codes, slots)
+        valid = self.constraint.valid(codes, slots, n_filled)
         self.seconds += time.perf_counter() - start
         return valid
 
@@ -81,7 +81,7 @@ def measure(n_items: int) -> dict[str, float]:
     index: ItemIndex = space.index
     index.count(torch.full((1, 1, N_CODES), -1))  # the first question builds
     build = time.perf_counter() - start
-    seen = np.random.default_rng(1).integers(0, n_items, N_SEEN)
+    seen = np.random.default_rng(1).integers(0, n_items, N_SEEN, dtype=np.int32)
     unseen = space.constraint(Histories.from_lists([seen]), exclude_seen=True)
     validity, whole = search_times(index)
     validity_unseen, _ = search_times(unseen)

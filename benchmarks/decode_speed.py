@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -110,10 +111,10 @@ def contest(n_users: int, rounds: int, index: ItemIndex, *, slow_rounds: int) ->
     for turn in range(rounds + 1):
         items = histories(n_users)
         if turn <= slow_rounds:
-            times["literal"].append(timed(lambda i=items: literal(nets["bidirectional"], i)))
+            times["literal"].append(timed(partial(literal, nets["bidirectional"], items)))
         for way in WAYS:
             if way.attention == "prefix" or turn <= slow_rounds:
-                times[way.name].append(timed(lambda w=way, i=items: w.run(nets[w.attention], i, index)))
+                times[way.name].append(timed(partial(way.run, nets[way.attention], items, index)))
     return {name: 1000 * statistics.median(values[1:]) / n_users for name, values in times.items()}
 
 

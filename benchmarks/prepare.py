@@ -36,7 +36,9 @@ def write_interactions(path: Path, rows: int, seed: int = 0) -> None:
             count = min(_BATCH, rows - start)
             users = (n_users * rng.random(count) ** 1.7).astype(np.int64)
             items = (n_items * rng.random(count) ** 3).astype(np.int64)
-            frame = pl.DataFrame({"u": users, "i": items, "t": rng.integers(1.4e12, 1.7e12, count)}).select(
+            frame = pl.DataFrame(
+                {"u": users, "i": items, "t": rng.integers(1_400_000_000_000, 1_700_000_000_000, count)}
+            ).select(
                 user_id=pl.format("AE{}BBOVZIF42YOOPNBX", pl.col("u").cast(pl.String).str.zfill(10)),
                 item_id=pl.format("B{}", pl.col("i").cast(pl.String).str.zfill(9)),
                 timestamp=pl.col("t"),

@@ -109,7 +109,10 @@ def measure_rectools(python: Path, data: Dataset, options: dict[str, Any]) -> di
             history_items=cases.histories.items,
             targets=cases.targets,
         )
-        command = [python, ROOT / "benchmarks" / "workers" / "rectools_sasrec.py", split, json.dumps(options)]
+        command = [
+            str(part)
+            for part in (python, ROOT / "benchmarks" / "workers" / "rectools_sasrec.py", split, json.dumps(options))
+        ]
         environment = {**os.environ, "OMP_NUM_THREADS": str(options["threads"])}
         done = subprocess.run(command, check=True, text=True, env=environment, stdout=subprocess.PIPE)
         found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])

@@ -72,7 +72,7 @@ class Literal:
         weight = torch.ones_like(past_noise.weight)
         weight[:, -1] = next_noise.weight
         next_item = self._loss(every, visible, masked, weight)
-        ((next_item + 3.0 * past) / len(rows)).backward()
+        ((next_item + 3.0 * past) / len(rows)).backward()  # type: ignore[no-untyped-call]
         finish(network, self.optimizer)
         return len(rows)
 
@@ -96,7 +96,7 @@ class Ours:
     def step(self, rows: np.ndarray, generator: torch.Generator) -> int:
         self.optimizer.zero_grad(set_to_none=True)
         for part in self.objective.parts(self.network, Batch(rows, slice(None), generator, 0, 0)):
-            part.total.backward()
+            part.total.backward()  # type: ignore[no-untyped-call]
         finish(self.network, self.optimizer)
         if isinstance(self.objective, OnePassObjective):
             return int(self.objective.windows.n_targets[rows].sum())
