@@ -9,7 +9,7 @@ import torch
 from sidrec.core.errors import SettingsError
 from sidrec.data.histories import Histories
 from sidrec.decoding.search_space import ItemSearchSpace
-from sidrec.models.id_search import Ask, IdSearch, SearchSettings, distinct
+from sidrec.models.id_search import Ask, IdSearch, LeftToRightSearch, SearchSettings, distinct
 from sidrec.models.request import Request
 
 CODES = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 2], [2, 2]], dtype=np.int32)  # the last two share an ID
@@ -81,3 +81,11 @@ def test_only_a_beam_search_has_steps() -> None:
 def test_distinct_ids_are_counted() -> None:
     codes = np.array([[[1, 2], [1, 2], [-1, -1]], [[1, 2], [2, 1], [0, 0]]], dtype=np.int32)
     assert distinct(codes).tolist() == [1, 3]
+
+
+def test_a_left_to_right_search_has_one_order_and_only_real_items() -> None:
+    plan = LeftToRightSearch(beam_size=7).plan(3, 4)
+    assert (plan.order, plan.n_steps, plan.beam_size, plan.lazy_block) == ("left-to-right", 4, 7, 0)
+    for name, value in {"order": "adaptive", "n_steps": 2, "only_real_items": False, "method": "score-all"}.items():
+        with pytest.raises(SettingsError, match=name):
+            LeftToRightSearch.parse({name: value}, owner="search")

@@ -61,6 +61,21 @@ class SearchSettings(Settings):
         )
 
 
+class LeftToRightSearch(SearchSettings):
+    """The search of models that learned to write an ID from its first code to its last: only the beams are free."""
+
+    n_steps: None = None
+    """One forward pass per code, always."""
+    order: Literal["left-to-right"] = "left-to-right"
+    """Each code was learned behind those before it."""
+    only_real_items: Literal[True] = True
+    """Only beginnings of IDs that some catalogue item has."""
+    method: Literal["beam"] = "beam"
+    """A code is known only behind the ones before it, so whole IDs cannot be scored from one pass."""
+    lazy: Literal[False] = False
+    """All beams of a step are read together."""
+
+
 @dataclass(frozen=True)
 class Generation:
     """One user's generation: what was returned, and how the search got there."""
