@@ -8,7 +8,7 @@ from reference.learning import cycle_recall, quick
 from sidrec.data.dataset import Cases
 from sidrec.data.histories import Histories
 from sidrec.models.gru4rec import BprMaxObjective, GRU4Rec, GRU4RecNetwork, GRU4RecSettings
-from sidrec.models.item_objective import Samples
+from sidrec.models.samples import Samples
 
 
 @pytest.mark.parametrize("loss", [{"loss": "cross-entropy"}, {"loss": "bpr-max", "n_negatives": 16}])
@@ -26,7 +26,7 @@ def test_the_future_changes_nothing():
 @pytest.mark.parametrize(("exponent", "expected"), [(0.0, [0.25] * 4), (1.0, [0.1, 0.2, 0.3, 0.4])])
 def test_negatives_are_drawn_by_the_power_of_their_counts(exponent, expected):
     settings = GRU4RecSettings(loss="bpr-max", n_negatives=20_000, popularity_exponent=exponent)
-    samples = Samples.one_per_user(Histories.from_lists([[0, 1]]), 5)
+    samples = Samples.windows(Histories.from_lists([[0, 1]]), 5)
     cases = Cases(np.empty(0, np.int64), Histories.from_lists([]), np.empty(0, np.int32))
     objective = BprMaxObjective(samples, cases, torch.tensor([1, 2, 3, 4]), settings)
     objective.draw(1, torch.Generator().manual_seed(0))

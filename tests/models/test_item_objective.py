@@ -5,18 +5,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sidrec.core.errors import InputError
 from sidrec.data.dataset import Cases
 from sidrec.data.histories import Histories
-from sidrec.models.item_objective import (
-    CausalNetwork,
-    NextItemObjective,
-    Samples,
-    left_aligned,
-    mean_ndcg,
-    right_aligned,
-    user_queries,
-)
+from sidrec.models.item_objective import CausalNetwork, NextItemObjective, mean_ndcg, user_queries
+from sidrec.models.samples import Samples
 from sidrec.nn.item_vectors import ItemVectors
 from sidrec.training.objective import Batch
 
@@ -36,35 +28,8 @@ class Sums(CausalNetwork):
         return self.items(items).cumsum(1)
 
 
-def rows(samples: Samples) -> list[list[int]]:
-    return [row.tolist() for row in samples.take(np.arange(len(samples)))]
-
-
-def test_one_stretch_per_user_with_something_to_learn():
-    assert rows(Samples.one_per_user(SEQUENCES, max_history=5)) == [[0, 1, 2, 3], [5, 6]]
-    assert rows(Samples.one_per_user(SEQUENCES, max_history=2)) == [[1, 2, 3], [5, 6]]
-
-
-def test_every_prefix_ends_with_its_target():
-    assert rows(Samples.every_prefix(SEQUENCES, max_history=5)) == [[0, 1], [0, 1, 2], [0, 1, 2, 3], [5, 6]]
-    assert rows(Samples.every_prefix(SEQUENCES, max_history=1)) == [[0, 1], [1, 2], [2, 3], [5, 6]]
-
-
-@pytest.mark.parametrize("build", [Samples.one_per_user, Samples.every_prefix])
-def test_nothing_to_learn_from_is_said(build):
-    with pytest.raises(InputError, match="no user has two training items"):
-        build(Histories.from_lists([[1], [], [2]]), 5)
-
-
-def test_alignment():
-    histories = Histories.from_lists([[3, 4], [5]])
-    assert left_aligned(histories).tolist() == [[3, 4], [5, -1]]
-    assert right_aligned(histories).tolist() == [[3, 4], [-1, 5]]
-    assert right_aligned(histories, 3).tolist() == [[-1, 3, 4], [-1, -1, 5]]
-
-
 def objective() -> NextItemObjective[Sums]:
-    return NextItemObjective(Samples.one_per_user(SEQUENCES, 5), NO_CASES, 5)
+    return NextItemObjective(Samples.windows(SEQUENCES, 5), NO_CASES, 5)
 
 
 def step_loss(mine: slice) -> float:

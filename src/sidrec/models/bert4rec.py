@@ -13,8 +13,9 @@ from torch.nn import functional as F
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
-from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, right_aligned
+from sidrec.models.item_objective import ItemNetwork, ItemObjective
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
+from sidrec.models.samples import Samples, right_aligned
 from sidrec.nn.item_losses import Bonus, cross_entropy
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.repeats import past_around
@@ -87,7 +88,7 @@ class ClozeObjective(ItemObjective[BERT4RecNetwork]):
 def cloze(items: Tensor, luck: Tensor, last_only: Tensor, ratio: float) -> Tensor:
     """Which places are masked: each real one with probability `ratio` and at least one; or the last one only."""
     n = items.shape[1]
-    luck = luck[:, :n].masked_fill(items < 0, 2.0)
+    luck = luck[:, -n:].masked_fill(items < 0, 2.0)  # by age, which does not depend on how rows are grouped
     masked = (luck < ratio) | (luck == luck.amin(-1, keepdim=True))
     last = torch.arange(n, device=items.device) == n - 1
     return torch.where(last_only.unsqueeze(-1), last, masked)
@@ -104,5 +105,5 @@ class BERT4Rec(ItemScorer):
         return BERT4RecNetwork(n_items, self.settings, features)
 
     def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
-        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        samples = Samples.windows(data.train_sequences(), self.settings.max_history)
         return ClozeObjective(samples, validation, self.settings)

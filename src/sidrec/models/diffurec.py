@@ -13,8 +13,9 @@ from torch.nn import functional as F
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
-from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, bonus_before, right_aligned
+from sidrec.models.item_objective import ItemNetwork, ItemObjective, bonus_before
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
+from sidrec.models.samples import Samples, right_aligned
 from sidrec.nn.gaussian_diffusion import GaussianDiffusion, Schedule, step_features
 from sidrec.nn.item_losses import cross_entropy
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures

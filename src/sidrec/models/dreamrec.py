@@ -11,8 +11,9 @@ from torch.nn import functional as F
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places, Samples
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
+from sidrec.models.samples import Samples
 from sidrec.nn.gaussian_diffusion import GaussianDiffusion, Schedule, guided, step_features
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.mlp import mlp
@@ -140,5 +141,5 @@ class DreamRec(ItemScorer):
         return DreamRecNetwork(n_items, self.settings, features)
 
     def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
-        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        samples = Samples.windows(data.train_sequences(), self.settings.max_history)
         return DenoisingObjective(samples, validation, self.settings)

@@ -11,8 +11,9 @@ from torch.nn import functional as F
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
-from sidrec.models.item_objective import ItemNetwork, ItemObjective, Samples, bonus_before, right_aligned
+from sidrec.models.item_objective import ItemNetwork, ItemObjective, bonus_before
 from sidrec.models.item_scorer import ItemScorer, ItemScorerSettings
+from sidrec.models.samples import Samples, right_aligned
 from sidrec.nn.fourier_filter import FourierFilter
 from sidrec.nn.item_losses import cross_entropy
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures

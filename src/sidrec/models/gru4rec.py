@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places, Samples
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places
 from sidrec.models.item_scorer import ItemScorer, ItemScorerSettings
+from sidrec.models.samples import Samples
 from sidrec.nn.item_losses import bpr_max
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 
@@ -80,7 +81,7 @@ class GRU4Rec(ItemScorer):
         return GRU4RecNetwork(n_items, self.settings, features)
 
     def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
-        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        samples = Samples.windows(data.train_sequences(), self.settings.max_history)
         if self.settings.loss == "cross-entropy":
             return NextItemObjective[GRU4RecNetwork](samples, validation, self.settings.max_history)
         counts = torch.from_numpy(data.train_counts().astype(np.int64))

@@ -1,4 +1,4 @@
-"""The training task the item-ID models share: samples are stretches of user sequences in one flat array."""
+"""The training task the item-ID models share: what a network says of users and items, and what a step costs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sidrec.core.errors import InputError
 from sidrec.data.dataset import Cases
 from sidrec.data.histories import Histories
 from sidrec.decoding.top_k import ScoreRows
+from sidrec.models.samples import Samples, left_aligned
 from sidrec.nn.item_losses import Bonus, cross_entropy
 from sidrec.nn.item_vectors import ItemVectors
 from sidrec.nn.repeats import Past, RepeatTerm, past_of
@@ -55,49 +55,6 @@ class ItemNetwork(nn.Module, ABC):
         other = copy.copy(self)
         other._modules = {**self._modules, "items": items}
         return other
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Sample s is `items[starts[s]:ends[s]]`: its last item is a target, all before it are history."""
-
-    items: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-    @classmethod
-    def one_per_user(cls, sequences: Histories, max_history: int) -> Samples:
-        """The newest stretch of every user, for models that learn from all its positions in one pass."""
-        ends = sequences.offsets[1:][sequences.lengths > 1]
-        starts = sequences.offsets[:-1][sequences.lengths > 1]
-        return cls._checked(sequences.items, np.maximum(starts, ends - max_history - 1), ends)
-
-    @classmethod
-    def every_prefix(cls, sequences: Histories, max_history: int) -> Samples:
-        """One sample per (history, next item), for models whose whole pass belongs to one target."""
-        counts = np.maximum(sequences.lengths - 1, 0)
-        firsts = np.repeat(sequences.offsets[:-1], counts)
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        ends = firsts + within + 2
-        return cls._checked(sequences.items, np.maximum(firsts, ends - max_history - 1), ends)
-
-    @classmethod
-    def _checked(cls, items: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Samples:
-        if len(ends) == 0:
-            raise InputError(
-                "no user has two training items, so there is nothing to learn from; give longer histories."
-            )
-        return cls(items, starts, ends)
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return self.ends - self.starts
-
-    def take(self, rows: NDArray[np.int64]) -> Histories:
-        return Histories(self.items, np.zeros(1, np.int64)).slice_rows(self.starts[rows], self.ends[rows])
 
 
 Network = TypeVar("Network", bound=ItemNetwork)
@@ -205,20 +162,6 @@ def bonus_before(network: ItemNetwork, items: Tensor) -> Bonus | None:
 def _at_places(noise: Tensor, real: Tensor) -> Tensor:
     """Noise (rows, max_history, ...) of the real positions."""
     return noise[:, : real.shape[1]].to(real.device)[real]
-
-
-def left_aligned(histories: Histories) -> Tensor:
-    """(rows, longest), oldest item in the first column, -1 on the right: what causal networks need no mask for."""
-    lengths = histories.lengths
-    out = np.full((len(histories), int(lengths.max())), -1, dtype=np.int64)
-    out[np.arange(out.shape[1]) < lengths[:, None]] = histories.items
-    return torch.from_numpy(out)
-
-
-def right_aligned(histories: Histories, width: int | None = None) -> Tensor:
-    """(rows, width), newest item in the last column, -1 on the left."""
-    width = int(histories.lengths.max()) if width is None else width
-    return torch.from_numpy(histories.padded(width).astype(np.int64))
 
 
 def user_queries(

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Samples
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective
 from sidrec.models.item_scorer import ItemScorer, ItemScorerSettings
+from sidrec.models.samples import Samples
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.linear_recurrence import LRUBlock
 
@@ -83,5 +84,5 @@ class LRURec(ItemScorer):
         return LRURecNetwork(n_items, self.settings, features)
 
     def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
-        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        samples = Samples.windows(data.train_sequences(), self.settings.max_history)
         return NextItemObjective[LRURecNetwork](samples, validation, self.settings.max_history)

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places, Samples
+from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.models.registry import find_model
+from sidrec.models.samples import Samples
 from sidrec.nn.item_losses import binary_cross_entropy
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.transformer import INITIAL_STD, Transformer
@@ -77,7 +78,7 @@ class SASRec(ItemScorer):
         return SASRecNetwork(n_items, self.settings, features)
 
     def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:  # noqa: ARG002
-        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        samples = Samples.windows(data.train_sequences(), self.settings.max_history)
         if self.settings.loss == "cross-entropy":
             return NextItemObjective[SASRecNetwork](samples, validation, self.settings.max_history)
         return BinaryObjective(samples, validation, self.settings.max_history, data.n_items)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidrec.data.histories import Histories
-from sidrec.models.llada_rec.samples import every_prefix, one_prefix, windows
+from sidrec.models.llada_rec.samples import every_prefix, one_prefix
 
 ROWS = st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=6)
 
@@ -28,21 +28,6 @@ def test_every_prefix_equals_the_literal_list(rows: list[list[int]], max_history
     if literal:
         found = pairs.histories()
         assert [row[row >= 0].tolist() for row in found] == [history for history, _ in literal]
-
-
-@given(rows=ROWS, max_history=st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
-def test_windows_cover_every_target_once(rows: list[list[int]], max_history: int) -> None:
-    sequences = Histories.from_lists(rows)
-    found = windows(sequences, max_history)
-    assert (found.n_targets >= 1).all() and (found.n_targets <= max_history).all()
-    covered = sorted(t for w in range(len(found)) for t in range(found.starts[w] + 1, found.ends[w]))
-    assert covered == every_prefix(sequences, max_history).targets.tolist()
-
-
-def test_window_padding_stands_on_the_right() -> None:
-    found = windows(Histories.from_lists([[1, 2, 3], [4, 5]]), max_history=4)
-    assert found.padded(np.array([0, 1])).tolist() == [[1, 2, 3], [4, 5, -1]]
 
 
 def test_one_prefix_reaches_every_target() -> None:

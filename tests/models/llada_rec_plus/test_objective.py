@@ -8,10 +8,10 @@ import torch
 
 from sidrec.data.dataset import Cases
 from sidrec.data.histories import Histories
-from sidrec.models.item_objective import Samples
 from sidrec.models.llada_rec_plus.config import LLaDARecPlusSettings
 from sidrec.models.llada_rec_plus.network import PlusNetwork
 from sidrec.models.llada_rec_plus.objective import Negatives, PlusObjective
+from sidrec.models.samples import Samples
 from sidrec.nn.item_vectors import ItemFeatures
 
 SEQUENCES = Histories.from_lists([[0, 1, 2, 0], [4, 5], [3, 1, 3]])
@@ -25,7 +25,7 @@ def parts(**values: Any) -> tuple[PlusNetwork, PlusObjective]:
     network = PlusNetwork(6, settings, ItemFeatures(torch.from_numpy(CODES), (3, 2)))
     if network.repeat is not None:
         network.repeat.rho.data.fill_(-0.05)
-    samples = Samples.one_per_user(SEQUENCES, 4)
+    samples = Samples.windows(SEQUENCES, 4)
     return network, PlusObjective(samples, NO_CASES, settings, CODES, np.ones(6, np.int64))
 
 

@@ -15,7 +15,8 @@ from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.loss import masked_loss, total_loss
 from sidrec.models.llada_rec.masking import Noise, history_noise, next_item_noise
 from sidrec.models.llada_rec.network import MaskPredictor, masked_order, with_target_visible
-from sidrec.models.llada_rec.samples import PAD, Pairs, every_prefix, one_prefix, windows
+from sidrec.models.llada_rec.samples import PAD, Pairs, every_prefix, one_prefix
+from sidrec.models.samples import Samples, left_aligned
 from sidrec.sids.item_tokens import MASKED
 from sidrec.training.batches import length_groups
 from sidrec.training.objective import Batch, Losses
@@ -151,7 +152,7 @@ class OnePassObjective(_Objective):
         self, sequences: Histories, n_codes: int, settings: LLaDARecSettings, validate: Validate | None = None
     ) -> None:
         super().__init__(n_codes, settings, validate)
-        self.windows = windows(sequences, settings.max_history)
+        self.windows = Samples.windows(sequences, settings.max_history)
         self.n_samples = len(self.windows)
 
     def parts(self, module: nn.Module, batch: Batch) -> Iterator[Losses]:
@@ -165,7 +166,7 @@ class OnePassObjective(_Objective):
         tokens_per_row = self.windows.n_targets[batch.rows[mine]] * 2 * self.n_codes
         for group in length_groups(tokens_per_row, max_tokens=GROUP_TOKENS):
             at = torch.from_numpy(mine[group])
-            items = torch.from_numpy(self.windows.padded(batch.rows[mine[group]])).long()
+            items = left_aligned(self.windows.take(batch.rows[mine[group]]))
             yield self.group_losses(
                 cast(MaskPredictor, module), items, next_noise.take(at), history_noise.take(at), n_targets
             )

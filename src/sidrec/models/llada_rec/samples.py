@@ -1,4 +1,4 @@
-"""What LLaDA-Rec trains on: (history, next item) pairs or whole windows, as positions in one flat array."""
+"""What LLaDA-Rec trains on: (history, next item) pairs, as positions in one flat array."""
 
 from __future__ import annotations
 
@@ -52,38 +52,3 @@ def one_prefix(sequences: Histories, max_history: int, users: NDArray[np.int64],
     drawn = torch.rand(len(users), generator=generator, dtype=torch.float64).numpy()
     targets = first + 1 + np.minimum((drawn * (lengths - 1)).astype(np.int64), lengths - 2)
     return Pairs(sequences.items, np.maximum(first, targets - max_history), targets)
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Window w is `items[starts[w]:ends[w]]`; all its items but the first are targets."""
-
-    items: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    @property
-    def n_targets(self) -> NDArray[np.int64]:
-        return self.ends - self.starts - 1
-
-    def padded(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """(rows, longest window), oldest item first, PAD on the right."""
-        starts, ends = self.starts[rows], self.ends[rows]
-        at = starts[:, None] + np.arange(int((ends - starts).max()))
-        return np.where(at < ends[:, None], self.items[np.minimum(at, len(self.items) - 1)], PAD)
-
-
-def windows(sequences: Histories, max_history: int) -> Windows:
-    """Each user's items in windows of at most `max_history` + 1, cut from the newest end.
-
-    Neighbouring windows share one item, so that every item but a user's first is a target exactly once.
-    """
-    firsts, lasts = sequences.offsets[:-1], sequences.offsets[1:]
-    counts = np.maximum(-(-(sequences.lengths - 1) // max_history), 0)  # windows per user
-    user = np.repeat(np.arange(len(sequences)), counts)
-    number = np.arange(len(user)) - np.repeat(np.cumsum(counts) - counts, counts)
-    ends = lasts[user] - number * max_history
-    return Windows(sequences.items, np.maximum(firsts[user], ends - max_history - 1), ends)

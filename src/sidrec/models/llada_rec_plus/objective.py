@@ -12,10 +12,11 @@ from torch.nn import functional as F
 
 from sidrec.data.dataset import Cases
 from sidrec.data.histories import Histories
-from sidrec.models.item_objective import NextItemObjective, Places, Samples, left_aligned
+from sidrec.models.item_objective import NextItemObjective, Places
 from sidrec.models.llada_rec_plus.agreement import Agreement
 from sidrec.models.llada_rec_plus.config import LLaDARecPlusSettings
 from sidrec.models.llada_rec_plus.network import PlusNetwork
+from sidrec.models.samples import Samples, left_aligned
 from sidrec.nn.item_losses import cross_entropy, ragged_cross_entropy, sampled_cross_entropy
 from sidrec.nn.repeats import past_of
 

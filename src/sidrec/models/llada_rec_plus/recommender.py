@@ -23,7 +23,7 @@ from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds
 from sidrec.models.id_search import Generation, IdSearch, SearchSettings
 from sidrec.models.item_ids import ItemIds, as_catalog_rows
-from sidrec.models.item_objective import ItemObjective, Samples, scores_of, user_queries
+from sidrec.models.item_objective import ItemObjective, scores_of, user_queries
 from sidrec.models.item_scorer import ItemScorer
 from sidrec.models.llada_rec_plus.config import LLaDARecPlusSettings
 from sidrec.models.llada_rec_plus.network import PlusNetwork
@@ -31,6 +31,7 @@ from sidrec.models.llada_rec_plus.objective import PlusObjective
 from sidrec.models.llada_rec_plus.steering import Condition
 from sidrec.models.ranking import Ranking, Recommendations
 from sidrec.models.request import ItemFilter, Request
+from sidrec.models.samples import Samples
 from sidrec.models.stock import Stock
 from sidrec.nn.item_vectors import ItemFeatures
 from sidrec.sids.semantic_ids import SemanticIds
@@ -53,7 +54,7 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
         return PlusNetwork(n_items, self.settings, features)
 
     def _objective(self, data: Dataset, validation: Cases, features: ItemFeatures) -> ItemObjective[Any]:
-        samples = Samples.one_per_user(data.train_sequences(), self.settings.max_history)
+        samples = Samples.windows(data.train_sequences(), self.settings.max_history)
         codes = None if features.codes is None else features.codes.numpy()
         return PlusObjective(samples, validation, self.settings, codes, data.train_counts())
 
