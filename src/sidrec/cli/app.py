@@ -19,6 +19,7 @@ from sidrec.cli import (
     train_verb,
 )
 from sidrec.cli.main import main
+from sidrec.cli.waiting import waits
 
 __all__ = ["app", "main"]
 
@@ -30,15 +31,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("demo")(demo_verb.demo)
+app.command("demo")(waits(demo_verb.demo))
 app.command("models")(models_verb.models)
 app.add_typer(data_verbs.app, name="data")
-app.command("embed")(embed_verb.embed)
-app.command("tokenize")(tokenize_verb.tokenize)
-app.command("evaluate")(evaluate_verb.evaluate)
+app.command("embed")(waits(embed_verb.embed))
+app.command("tokenize")(waits(tokenize_verb.tokenize))
+app.command("evaluate")(waits(evaluate_verb.evaluate))
 app.command("compare")(compare_verb.compare)
-app.command("train")(train_verb.train)
-app.command("recommend")(recommend_verb.recommend)
-app.command("export")(export_verb.export)
-app.command("benchmark")(benchmark_verb.benchmark)
-app.command("report")(report_verb.report)
+app.command("train")(waits(train_verb.train))
+app.command("recommend")(waits(recommend_verb.recommend))
+app.command("export")(waits(export_verb.export))
+app.command("benchmark")(waits(benchmark_verb.benchmark))
+app.command("report")(waits(report_verb.report))

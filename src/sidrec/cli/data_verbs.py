@@ -8,10 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from sidrec.cli.waiting import waits
+
 app = typer.Typer(help="Bring data in and look at it.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command()
+@waits
 def prepare(
     source: Annotated[Path | None, typer.Argument(help="Folder or file; its format is detected.")] = None,
     out: Annotated[Path, typer.Option(help="Directory to write.")] = ...,  # type: ignore[assignment]
@@ -91,6 +94,7 @@ def _show(title: str, statistics: Mapping[str, Any]) -> None:
 
 
 @app.command()
+@waits
 def download(
     name: Annotated[str, typer.Argument(help="amazon-2023/<category>, for example amazon-2023/Video_Games.")],
     out: Annotated[Path, typer.Option(help="Directory to write.")],

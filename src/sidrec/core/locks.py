@@ -150,7 +150,7 @@ def _taken(path: Path, *, wait: bool) -> Held:
     while isinstance(found := _attempt(path, path.parent / f".{path.name}.lock"), Lease):
         words = f"{path}: is being written by {found}"
         if not (wait or tell):
-            raise StorageError(f"{words}; wait for its end or write somewhere else.", arguments=("out",))
+            raise StorageError(f"{words}; wait for its end or write somewhere else.", arguments=("wait", "out"))
         if tell and not told:
             tell(f"{words}; waiting for its end.")
         told = True
