@@ -41,6 +41,7 @@ def test_the_tour_is_readable(run, tmp_path):
     assert "next: sidrec recommend" in out
 
 
+@pytest.mark.slow
 def test_one_json_object(run):
     found = json.loads(run("--json"))
     assert found["data"]["users"] == 60

@@ -61,6 +61,7 @@ def prepare(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.slow
 def test_one_sentence_and_exit_code_2(prepare, tmp_path, case):
     name, content, said = REFUSED[case]
     code, errors = prepare(name, content)
@@ -89,6 +90,7 @@ def test_mixed_units_can_be_kept(prepare):
 
 
 @pytest.mark.parametrize("pack", ["gz", "zst"])
+@pytest.mark.slow
 def test_a_small_file_does_not_fill_the_memory(prepare, monkeypatch, pack):
     monkeypatch.setattr(unpack, "_ALWAYS", 1 << 20)
     rows = (HEAD + "u,i,1\n" * 1_000_000).encode()

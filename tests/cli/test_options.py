@@ -41,6 +41,7 @@ def test_the_library_itself_says_nothing_of_options():
     assert (str(error), error.arguments) == ("taken; choose another place.", ("out",))
 
 
+@pytest.mark.slow
 def test_no_message_outside_the_command_line_names_an_option():
     found = [f"{file.name}:{line}: {text}" for file, line, text in words_of_the_library() if OPTION.search(text)]
     assert found == []

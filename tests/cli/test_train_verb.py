@@ -48,6 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return int(stop.value.code or 0)
 
 
+@pytest.mark.slow
 def test_trains_once_and_skips_the_second_time(inputs, tmp_path, monkeypatch, capsys) -> None:
     assert run(monkeypatch, *words(inputs, tmp_path / "m", "--json")) == 0
     first = json.loads(capsys.readouterr().out)
@@ -69,6 +70,7 @@ def test_trains_once_and_skips_the_second_time(inputs, tmp_path, monkeypatch, ca
         (["--set", "training.learning_rate=1e30", "--set", "training.clip_norm=1e30"], "lower training.learning_rate"),
     ],
 )
+@pytest.mark.slow
 def test_refusals_are_one_sentence(inputs, tmp_path, monkeypatch, capsys, more, said) -> None:
     assert run(monkeypatch, *words(inputs, tmp_path / "m", *more)) == 2
     error = capsys.readouterr().err
@@ -87,6 +89,7 @@ def notes(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join((said.out + said.err).split())
 
 
+@pytest.mark.slow
 def test_settings_of_the_run_and_the_search_do_not_train_again(inputs, tmp_path, monkeypatch, capsys) -> None:
     out = tmp_path / "m"
     assert run(monkeypatch, *words(inputs, out)) == 0
@@ -103,6 +106,7 @@ def test_settings_of_the_run_and_the_search_do_not_train_again(inputs, tmp_path,
 
 
 @pytest.mark.usefixtures("without_curves")
+@pytest.mark.slow
 def test_more_epochs_go_on_and_restart_begins_anew(inputs, tmp_path, monkeypatch, capsys) -> None:
     out, twice = tmp_path / "m", ("--set", "training.epochs=2")
     assert run(monkeypatch, *words(inputs, out)) == 0
@@ -115,6 +119,7 @@ def test_more_epochs_go_on_and_restart_begins_anew(inputs, tmp_path, monkeypatch
 
 
 @pytest.mark.usefixtures("without_curves")
+@pytest.mark.slow
 def test_a_lower_rate_begins_anew_unless_resumed(inputs, tmp_path, monkeypatch, capsys) -> None:
     out, often = tmp_path / "m", ["--set", "training.checkpoint_seconds=0", "--set", "training.batch_size=32"]
     wild = ["--set", "training.learning_rate=1e30", "--set", "training.clip_norm=1e30", "--set", "training.warmup=1"]
@@ -166,6 +171,7 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_weights(inputs, tmp
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_other_ids_or_settings_is_never_taken_up(inputs, tmp_path, monkeypatch) -> None:
     """Cut off with one set of settings, then trained with another: the result is that of a fresh training."""
     more = ("--set", "training.checkpoint_seconds=0", "--set", "training.epochs=2")
@@ -180,6 +186,7 @@ def test_a_checkpoint_of_other_ids_or_settings_is_never_taken_up(inputs, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "m"]
 
 
+@pytest.mark.slow
 def test_after_a_divergence_a_lower_rate_goes_on_where_the_message_says(inputs, tmp_path, monkeypatch, capsys) -> None:
     more = ("--set", "training.checkpoint_seconds=0", "--set", "training.epochs=3", "--set", "training.batch_size=16")
     wild, calm = ("--set", "training.learning_rate=0.01"), ("--set", "training.learning_rate=0.001")

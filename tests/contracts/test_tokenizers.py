@@ -68,11 +68,13 @@ def test_state_brings_the_tokenizer_back(fitted: Tokenizer) -> None:
     assert (again.reconstruct(again.encode(vectors)) == fitted.reconstruct(fitted.encode(vectors))).all()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_codes(fitted: Tokenizer) -> None:
     assert (build(fitted.key).fit(clustered()).encode(clustered()) == fitted.encode(clustered())).all()
 
 
 @pytest.mark.parametrize("key", KEYS)
+@pytest.mark.slow
 def test_ids_can_speak_of_text_and_collaborative_vectors(key: str) -> None:
     inputs, new = TokenizerInputs(clustered(), clustered(width=4, seed=3)), clustered(seed=9)
     with pytest.raises(SettingsError, match=f"this {key} needs collaborative vectors"):
@@ -116,6 +118,7 @@ def test_any_number_and_size_of_codebooks(key: str, sizes: tuple[int, ...]) -> N
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("width", [1, 2, 7])
+@pytest.mark.slow
 def test_few_items_narrow_vectors(key: str, width: int) -> None:
     """Fewer items than codes, and widths that are no multiple of the number of codes."""
     vectors = clustered(5, width)
@@ -124,6 +127,7 @@ def test_few_items_narrow_vectors(key: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
+@pytest.mark.slow
 def test_identical_vectors_are_no_trouble(key: str) -> None:
     vectors = np.full((20, 6), 0.3, np.float32)
     tokenizer = build(key).fit(vectors)
@@ -137,6 +141,7 @@ def test_identical_vectors_are_no_trouble(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
+@pytest.mark.slow
 def test_one_item(key: str) -> None:
     assert build(key).fit(np.ones((1, 4), np.float32)).encode(np.ones((1, 4), np.float32)).shape == (1, 3)
 

@@ -319,6 +319,7 @@ while True:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
 def test_a_killed_writer_leaves_the_old_one_or_the_new_one(tmp_path, seed):
     path = tmp_path / "run"
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)

@@ -112,6 +112,7 @@ for _ in range(int(sys.argv[3])):
 
 
 @pytest.mark.parametrize(("kind_of_lock", "times"), [("flock", 40), ("lease", 20)])
+@pytest.mark.slow
 def test_processes_take_turns(tmp_path, kind_of_lock, times):
     counter = tmp_path / "counter"
     counter.write_text("0")

@@ -139,6 +139,7 @@ def test_settings_that_do_not_fit(chosen: dict[str, Any], message: str) -> None:
     st.integers(0, 3),
     st.sets(st.sampled_from("abcdef"), min_size=1),
 )
+@pytest.mark.slow
 def test_whole_way_equals_the_slow_twin(rows: list[twin.Row], k: int, known: set[str]) -> None:
     distinct = list(dict.fromkeys(row for row in rows if row[1] in known))
     expected = {user: own for user, own in twin.sequences(twin.k_core(distinct, k)).items() if len(own) >= 3}

@@ -53,6 +53,7 @@ print(pl.thread_pool_size())
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.slow
 def test_codes_do_not_depend_on_chunks_and_threads(threads: int) -> None:
     environment = {**os.environ, "POLARS_MAX_THREADS": str(threads)}
     done = subprocess.run([sys.executable, "-c", MANY_CHUNKS], env=environment, capture_output=True, text=True)

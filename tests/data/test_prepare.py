@@ -157,6 +157,7 @@ exit $code
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full(folder: Path) -> None:
     rows = "".join(f"u{n % 999},item number {n % 7000},{n}\n" for n in range(30_000))
     (folder / "in" / "interactions.csv").write_text("user_id,item_id,timestamp\n" + rows, encoding="utf-8")

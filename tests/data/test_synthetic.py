@@ -57,6 +57,7 @@ def test_habits_come_again_two_places_later_or_are_new():
 
 
 @pytest.mark.parametrize("make", [cycle, clusters, demo_shop, habits])
+@pytest.mark.slow
 def test_leave_one_out_and_seeds(make):
     data = make(seed=5)
     lengths = data.sequences.lengths
@@ -113,6 +114,7 @@ def test_every_mission_has_three_fits_and_six_stages():
     assert len(set(products)) == len(products)
 
 
+@pytest.mark.slow
 def test_order_and_content_both_beat_popularity(shop):
     cases = shop.cases("test")
     popular = recall_at(popularity_scores(shop, cases.histories), cases.targets, 10)

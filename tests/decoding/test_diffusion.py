@@ -62,6 +62,7 @@ def test_all_beams_equal_enumeration(order, n_steps, constrained):
     lazy_block=st.integers(0, 3),
     data=st.data(),
 )
+@pytest.mark.slow
 def test_few_beams_equal_the_literal_search(seed, shape, order, beam_size, share, grain, table_bytes, lazy_block, data):
     n_steps = data.draw(st.integers(1, shape[0]))
     k = data.draw(st.integers(1, beam_size))
@@ -97,6 +98,7 @@ def test_narrowing_beams_equal_the_literal_search(seed, n_steps):
 @given(
     seed=st.integers(0, 10_000), users=st.lists(st.integers(0, 6), min_size=1, max_size=5), n_steps=st.integers(1, 4)
 )
+@pytest.mark.slow
 def test_a_user_gets_the_same_in_any_company(seed, users, n_steps):
     shape = (4, 3)
     table = hashed_table(*shape, seed=seed, grain=2)
@@ -174,6 +176,7 @@ def test_a_fixed_order_asks_for_the_next_slots_only():
     n_steps=st.integers(2, 4),
     k=st.integers(1, 4),
 )
+@pytest.mark.slow
 def test_lazy_expansion_stops_only_when_the_rest_cannot_matter(seed, sharpness, grain, lazy_block, n_steps, k):
     predict = as_predict(hashed_table(4, 6, seed, grain, sharpness), [0])
     plan = SearchPlan(n_codes=4, n_steps=n_steps, beam_size=10, k=k)

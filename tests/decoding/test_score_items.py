@@ -66,6 +66,7 @@ def test_score_all_is_the_one_step_search_without_pruning():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 3), st.data())
+@pytest.mark.slow
 def test_score_fitting_equals_scoring_item_after_item(seed, n_items, beam_size, data):
     constraint, left = setting(seed, n_items)
     table = hashed_table(4, 3, seed)

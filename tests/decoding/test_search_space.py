@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,6 +44,7 @@ requests = given(
 
 @settings(max_examples=60, deadline=None)
 @requests
+@pytest.mark.slow
 def test_valid_codes_equal_looking_at_every_item(seed, n_items, masked, exclude_seen, few, data):
     codes, histories, allowed = random_request(seed, n_items, n_users=2)
     mask = allowed if masked else None
@@ -64,6 +66,7 @@ def test_valid_codes_equal_looking_at_every_item(seed, n_items, masked, exclude_
 
 @settings(max_examples=60, deadline=None)
 @requests
+@pytest.mark.slow
 def test_k_results_come_back_whenever_k_allowed_items_exist(seed, n_items, masked, exclude_seen, few, data):
     codes, histories, allowed = random_request(seed, n_items, n_users=3)
     mask = allowed if masked else None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ def network() -> BERT4RecNetwork:
     return BERT4RecNetwork(9, BERT4RecSettings(d_model=8, max_history=5)).eval()
 
 
+@pytest.mark.slow
 def test_the_cycle_is_learned():
     assert cycle_recall(BERT4Rec(**quick(epochs=32, last_only=0.7))) > 0.9
 

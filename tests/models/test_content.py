@@ -32,6 +32,7 @@ def write_vectors(file: Path, seed: int) -> None:
     np.save(file, np.random.default_rng(seed).normal(size=(20, 6)).astype(np.float32))
 
 
+@pytest.mark.slow
 def test_other_vectors_under_the_same_name_are_trained_again(shop, tmp_path):
     vectors, out = tmp_path / "v.npy", tmp_path / "model"
     recipe = Recipe("llada-rec", {**SMALL, "embedding": {"vectors": str(vectors)}}, "here")
@@ -50,6 +51,7 @@ def test_other_vectors_under_the_same_name_are_trained_again(shop, tmp_path):
     assert made_from["embedding.vectors"] == open_artifact(out).made_from["embedding.vectors"]
 
 
+@pytest.mark.slow
 def test_a_benchmark_notices_other_vectors_too(shop, tmp_path):
     vectors = tmp_path / "v.npy"
     rows = [{"label": "mine", "set": {"tokenize": TOKENIZER, "embedding": {"vectors": str(vectors)}}}]
@@ -61,6 +63,7 @@ def test_a_benchmark_notices_other_vectors_too(shop, tmp_path):
         assert [record.status for record in result.records] == [status], result.records
 
 
+@pytest.mark.slow
 def test_every_file_of_a_local_encoder_and_of_a_saved_model_counts(shop, tmp_path):
     encoder = tmp_path / "encoder"
     encoder.mkdir()
@@ -80,6 +83,7 @@ def test_every_file_of_a_local_encoder_and_of_a_saved_model_counts(shop, tmp_pat
         named_content(EmbeddingSettings(vectors=tmp_path / "v.npy"))
 
 
+@pytest.mark.slow
 def test_the_content_of_a_model_is_all_that_decides_its_answers(shop, tmp_path):
     embedding = {"encoder": "tfidf"}
     find_model("llada-rec").make(**SMALL, embedding=embedding).fit(Dataset.load(shop), out=tmp_path / "model")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 
 from reference.learning import cycle_recall, quick
@@ -11,6 +12,7 @@ def network() -> FMLPRecNetwork:
     return FMLPRecNetwork(9, FMLPRecSettings(d_model=8, max_history=5)).eval()
 
 
+@pytest.mark.slow
 def test_the_cycle_is_learned():
     assert cycle_recall(FMLPRec(**quick(epochs=5, batch_size=128))) > 0.9
 

@@ -43,6 +43,7 @@ def by_hand(data: Dataset) -> np.ndarray:
     return tokenize(vectors, TokenizeSettings(**TOKENIZER)).ids.codes
 
 
+@pytest.mark.slow
 def test_ids_of_a_trained_models_vectors_by_a_row_of_the_registry(data, sas_row, tmp_path):
     model = find_model(sas_row).make(**SMALL).fit(data, out=tmp_path / "model")
     assert model.semantic_ids.codes.tolist() == by_hand(data).tolist()
@@ -52,6 +53,7 @@ def test_ids_of_a_trained_models_vectors_by_a_row_of_the_registry(data, sas_row,
     assert text.semantic_ids.codes.tolist() != model.semantic_ids.codes.tolist()
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_made_once(data, sas_row, tmp_path, monkeypatch):
     for name in ("one", "two"):
         model = find_model(sas_row).make(**SMALL)

@@ -58,6 +58,7 @@ LEARN_REPEATS = [pytest.param(key, marks=pytest.mark.slow if key in SLOW else ()
 
 
 @pytest.mark.parametrize("key", LEARN_REPEATS)
+@pytest.mark.slow
 def test_the_repeat_term_learns_again_soon_and_elsewhere_never_again(key):
     again = build(key, repeat="by-age", training={"epochs": 6, "batch_size": 64, "learning_rate": 0.02})
     again.fit(habits(n_users=200, length=8))

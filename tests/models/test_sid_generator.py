@@ -162,6 +162,7 @@ def test_a_request_may_search_in_its_own_way(model: LLaDARec) -> None:
         model.recommend(HISTORIES, search={"beamsize": 3})
 
 
+@pytest.mark.slow
 def test_answers_while_items_come_and_go_are_those_of_some_whole_version(model: LLaDARec) -> None:
     """Eight readers, one writer: every answer equals the one of the catalogue before or after one of the changes."""
     deny = ["thing-5"]

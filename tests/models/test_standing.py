@@ -130,6 +130,7 @@ def test_what_training_left_survives_saving_again(trained, tmp_path):
 
 
 @pytest.mark.usefixtures("without_curves")
+@pytest.mark.slow
 def test_going_on_keeps_the_semantic_ids(tmp_path, monkeypatch):
     recipe = tomllib.loads(TINY)["model"]
     del recipe["key"]

@@ -12,6 +12,8 @@ from sidrec.models.registry import load_model
 from sidrec.pipeline import demo
 from sidrec.pipeline.demo import DemoSize, judged, run_demo, shopper_examples
 
+pytestmark = pytest.mark.slow
+
 SMALL = DemoSize(n_items=150, n_users=60)
 KEYS = ["popularity", "llada-rec"]
 

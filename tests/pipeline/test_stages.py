@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from reference.small_plan import SETTINGS, TOKENIZER, small_plan, small_shop
 from sidrec.core.artifacts import open_artifact
 from sidrec.models.registry import find_model
@@ -20,6 +22,7 @@ def test_what_is_made_first():
     assert made_first(stage("llada-rec-plus", item_vectors={"codes": False})) == []
 
 
+@pytest.mark.slow
 def test_rows_of_a_benchmark_share_a_model_that_is_a_row_and_a_source(tmp_path):
     rows = [{"label": "IDs from sasrec-ce", "set": {"tokenize": TOKENIZER, "embedding": {"from_model": "sasrec-ce"}}}]
     section = {"name": "ids", "title": "IDs", "models": ["sasrec-ce"], "variants": rows}

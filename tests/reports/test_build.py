@@ -7,6 +7,8 @@ import pytest
 
 from sidrec.reports.build import build_report
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def report(out, tmp_path_factory):

@@ -28,6 +28,7 @@ shapes = st.tuples(
 
 @settings(max_examples=60, deadline=None)
 @given(shapes)
+@pytest.mark.slow
 def test_parallel_agrees_with_the_slow_twin(shape: tuple[tuple[int, ...], int, int]) -> None:
     sizes, width, seed = shape
     books, own = books_of(sizes, width, seed)

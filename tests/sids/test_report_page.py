@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from reference.html_check import PageReader
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
@@ -30,6 +31,7 @@ def test_page_shows_figures_titles_and_fetches_nothing() -> None:
         assert fetched not in page.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("url(#", "")
 
 
+@pytest.mark.slow
 def test_other_tokenizers_beside_it_are_compared(tmp_path: Path) -> None:
     tokenize(items(), settings("opq"), out=tmp_path / "opq")
     tokenize(items(), settings("rq-kmeans"), out=tmp_path / "rq")

@@ -54,6 +54,7 @@ def test_what_is_written_comes_back_and_is_not_made_twice(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("policy", ["unique", "extra-code", "sinkhorn"])
+@pytest.mark.slow
 def test_new_items_get_free_ids_and_old_ones_stay(tmp_path: Path, policy: str) -> None:
     settings = SETTINGS.model_copy(update={"collisions": policy})
     old = tokenize(embeddings(), settings, out=tmp_path / "ids")
@@ -116,6 +117,7 @@ def test_vectors_that_stay_on_disk_are_taken_as_they_are(tmp_path: Path) -> None
     assert (from_disk.ids.codes == tokenize(embeddings(), settings).ids.codes).all()
 
 
+@pytest.mark.slow
 def test_ids_from_text_and_collaborative_vectors(tmp_path: Path) -> None:
     text, rng = embeddings(), np.random.default_rng(5)
     learned = ItemEmbeddings(

@@ -81,6 +81,7 @@ def test_dead_codes_come_back_to_life(residual: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", [MultiHeadVQVAE, RQVAE])
+@pytest.mark.slow
 def test_training_learns_separate_heaps(kind: type[VAETokenizer]) -> None:
     vectors = points()
     training = {"epochs": 60, "batch_size": 32, "learning_rate": 0.01, "patience": None}

@@ -57,6 +57,7 @@ def without_clocks(history: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 @pytest.mark.parametrize("parts_done", [4, 9, 19, 28])
+@pytest.mark.slow
 def test_stopped_mid_epoch_and_resumed_is_bit_identical(tmp_path, uninterrupted, parts_done):
     with pytest.raises(KeyboardInterrupt):
         train(Net(), Stopped(parts_done), OFTEN, workdir=tmp_path)
@@ -66,6 +67,7 @@ def test_stopped_mid_epoch_and_resumed_is_bit_identical(tmp_path, uninterrupted,
     assert without_clocks(result.history) == without_clocks(uninterrupted[1])
 
 
+@pytest.mark.slow
 def test_stopped_before_the_curve_was_drawn_it_is_drawn_by_the_next_run(tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(loop, "draw_curve", _interrupt)
@@ -109,6 +111,7 @@ def _stamp(workdir: Path) -> int:
         return 0
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_sentence_and_the_earlier_checkpoint_stays(tmp_path, monkeypatch, uninterrupted):
     original, calls = os.fsync, []
 
@@ -150,6 +153,7 @@ def test_a_checkpoint_of_another_training_is_refused_and_kept(tmp_path, module, 
     assert checkpoints.load(tmp_path, checkpoints.origin(Net(), 50, OFTEN)) is not None
 
 
+@pytest.mark.slow
 def test_a_gentler_rate_may_resume_but_not_rename_a_finished_training(tmp_path):
     stopped_at(tmp_path)
     gentler = OFTEN.model_copy(update={"learning_rate": 0.001})
@@ -166,6 +170,7 @@ def test_settings_of_the_run_may_change_on_the_way(tmp_path, uninterrupted):
     assert same(resumed, uninterrupted[0])
 
 
+@pytest.mark.slow
 def test_a_cut_off_training_may_become_longer_but_not_shorter_than_it_is(tmp_path):
     train(Net(), Task(), OFTEN, workdir=tmp_path)
     with pytest.raises(TrainingError, match=r"epochs was 3, now 2"):
@@ -174,6 +179,7 @@ def test_a_cut_off_training_may_become_longer_but_not_shorter_than_it_is(tmp_pat
     assert (longer.epochs, longer.gone_on_from) == (4, (3,))
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_taken_over_whole_and_never_over_another(tmp_path, uninterrupted):
     stopped_at(tmp_path / "a")
     checkpoints.take_over(tmp_path / "a", tmp_path / "b")
@@ -197,6 +203,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path):
         train(Net(), Task(), OFTEN, workdir=tmp_path)
 
 
+@pytest.mark.slow
 def test_tied_weights_survive(tmp_path):
     class Tied(Net):
         def __init__(self) -> None:
@@ -224,6 +231,7 @@ class OnFrozen(Net):
         return super().forward(x + self.large.weight[:4, :4].mean(0))
 
 
+@pytest.mark.slow
 def test_a_frozen_part_is_not_in_the_checkpoint_and_training_goes_on_exactly(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(OnFrozen(), Stopped(10), OFTEN, workdir=tmp_path)

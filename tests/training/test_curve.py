@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from sidrec.training.curve import draw_curve
 
 HISTORY = [
@@ -8,6 +10,7 @@ HISTORY = [
 ]
 
 
+@pytest.mark.slow
 def test_the_picture_names_losses_and_validation_and_is_reproducible(tmp_path):
     draw_curve(tmp_path / "a.svg", HISTORY, title="llada-rec", best_epoch=2)
     draw_curve(tmp_path / "b.svg", HISTORY, title="llada-rec", best_epoch=2)

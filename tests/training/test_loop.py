@@ -160,6 +160,7 @@ def test_an_unknown_metric_is_refused_with_the_known_ones():
         train(Net(), Task(), options(metric="recall"))
 
 
+@pytest.mark.slow
 def test_minutes_are_a_budget_that_can_be_raised(tmp_path):
     short, long = options(epochs=5, minutes=1e-9), options(epochs=5)
     module, whole = Net(), Net()
@@ -174,6 +175,7 @@ def test_minutes_are_a_budget_that_can_be_raised(tmp_path):
 LEVEL = {"schedule": "constant", "warmup": 0.0}
 
 
+@pytest.mark.slow
 def test_more_epochs_than_a_finished_training_had_go_on_from_there(tmp_path):
     """With a level rate the schedule does not know the number of epochs, so the detour leaves no trace."""
     module, whole, recorder = Net(), Net(), Recorder()
@@ -191,6 +193,7 @@ def test_more_epochs_than_a_finished_training_had_go_on_from_there(tmp_path):
     assert same(weights(module), weights(whole))
 
 
+@pytest.mark.slow
 def test_a_falling_rate_follows_the_new_number_of_epochs_and_that_is_said(tmp_path):
     recorder = Recorder()
     train(Net(), Task(), options(epochs=2), workdir=tmp_path)
@@ -229,6 +232,7 @@ class Broken(Task):
 
 
 @pytest.mark.parametrize(("where", "words"), [("loss", r"terms: loss, size"), ("gradient", "gradient is no longer")])
+@pytest.mark.slow
 def test_a_number_that_explodes_stops_training_in_words(tmp_path, where, words):
     with pytest.raises(TrainingError, match=rf"{words}.*epoch 2, step 3 of 4; lower training.learning_rate.*kept in"):
         train(Net(), Broken(where), options(checkpoint_seconds=0), workdir=tmp_path)

@@ -39,6 +39,7 @@ def test_each_format_needs_its_own_instructions(monkeypatch):
 
 
 @pytest.mark.parametrize("wanted", ["bf16", "fp16"])
+@pytest.mark.slow
 def test_sixteen_bit_training_comes_close_and_resumes(monkeypatch, tmp_path, wanted):
     cpu_with(monkeypatch, "amx_bf16", "amx_fp16")
     full, half = Net(dropout=0.0), Net(dropout=0.0)

@@ -22,6 +22,7 @@ def test_frames_one_after_the_other_are_one_text(tmp_path, block):
     assert b"".join(blocks(tmp_path / "a.gz", block)) == text * 2
 
 
+@pytest.mark.slow
 def test_what_unpacks_to_very_much_comes_in_pieces(tmp_path, monkeypatch):
     """Half a gigabyte of zeros in 16 KB, behind bytes that hardly pack at all."""
     monkeypatch.setenv(unpack.LIMIT, "1e6")

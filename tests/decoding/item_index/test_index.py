@@ -39,6 +39,7 @@ def test_by_hand():
     table_bytes=st.sampled_from([0, 200, 1 << 20]),
     data=st.data(),
 )
+@pytest.mark.slow
 def test_equals_looking_at_every_item(seed, sizes, n_items, table_bytes, data):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, sizes, size=(n_items, len(sizes)))

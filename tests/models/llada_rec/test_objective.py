@@ -95,6 +95,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.slow
 def test_fast_step_equals_the_literal_step(options: dict[str, object]) -> None:
     settings = tiny(**options)
     module = network(settings)

@@ -16,6 +16,8 @@ from sidrec.models.registry import load_model
 from sidrec.pipeline.benchmark.cells import Places
 from sidrec.pipeline.benchmark.runner import benchmark
 
+pytestmark = pytest.mark.slow
+
 
 class Lines:
     """Progress that keeps its notes."""
