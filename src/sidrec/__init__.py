@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sidrec.models.popularity import Popularity
     from sidrec.models.registry import models, register
     from sidrec.models.sasrec import SASRec, SASRecSoftmax
+    from sidrec.models.vqrec import VQRec
     from sidrec.pipeline.recommend_many import recommend_many
     from sidrec.verbs import benchmark, embed, evaluate, load, model, report, tokenize
 
@@ -47,6 +48,7 @@ __all__ = [
     "SASRec",
     "SASRecSoftmax",
     "SidrecError",
+    "VQRec",
     "__version__",
     "benchmark",
     "compare",
@@ -81,6 +83,7 @@ _PLACES = {
     "sidrec.models.popularity": ("Popularity",),
     "sidrec.models.registry": ("register",),
     "sidrec.models.sasrec": ("SASRec", "SASRecSoftmax"),
+    "sidrec.models.vqrec": ("VQRec",),
     "sidrec.pipeline.recommend_many": ("recommend_many",),
     "sidrec.verbs": ("benchmark", "embed", "evaluate", "load", "model", "report", "tokenize"),
 }

@@ -11,6 +11,7 @@ from sidrec.nn.item_losses import (
     Bonus,
     binary_cross_entropy,
     bpr_max,
+    contrastive_loss,
     cross_entropy,
     ragged_cross_entropy,
     sampled_cross_entropy,
@@ -126,3 +127,16 @@ def test_a_sample_of_everything_is_the_full_softmax():
         own_bonus,
     )
     torch.testing.assert_close(loss, cross_entropy(hidden, table, targets, bonus=Bonus(columns, values)))
+
+
+def test_the_contrastive_loss_by_hand():
+    hidden = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    own = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    targets = torch.tensor([5, 5, 7])  # the first two want the same item, which is no rival to itself
+    logits = [[1.0, 0.0], [0.0, 2.0], [2.0, 1.0, 1.0]]  # own first
+    by_hand = sum(float(torch.tensor(row).logsumexp(0)) - row[0] for row in logits)
+    torch.testing.assert_close(contrastive_loss(hidden, own, targets), torch.tensor(by_hand))
+    more = contrastive_loss(hidden, own, targets, others=torch.tensor([[3.0, 0.0]]))
+    with_other = [[1.0, 0.0, 3.0], [0.0, 2.0, 0.0], [2.0, 1.0, 1.0, 3.0]]
+    by_hand = sum(float(torch.tensor(row).logsumexp(0)) - row[0] for row in with_other)
+    torch.testing.assert_close(more, torch.tensor(by_hand))

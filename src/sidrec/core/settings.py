@@ -86,6 +86,8 @@ def _marks(cls: type[Settings], name: str) -> set[Mark]:
 
 def _over(default: Any, given: Any) -> Any:
     """Named values of a section laid over what its default says explicitly; anything else as given."""
+    if isinstance(default, Mapping) and isinstance(given, Mapping):
+        return merge(default, given)
     if not (isinstance(default, Settings) and isinstance(given, Mapping)):
         return given
     chosen = {name: getattr(default, name) for name in default.model_fields_set}

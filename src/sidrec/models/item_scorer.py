@@ -124,7 +124,7 @@ class ItemScorer(Recommender, HasItemVectors):
             self.settings.tokenize.check(data.n_items)
 
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds | None:
-        options, parts, counts = self.settings.training, self.settings.item_vectors, data.train_counts()
+        parts, counts = self.settings.item_vectors, data.train_counts()
         if self._given is not None:
             self._given.check_catalog(data.catalog, "the given IDs")
         if self._earlier is not None:
@@ -134,13 +134,24 @@ class ItemScorer(Recommender, HasItemVectors):
             ids, facts = describer.describe(data, progress, self.ingredients or workdir, self._given)
         features = facts.features(data.catalog, ids, counts >= parts.identity_from if parts.identity_from else None)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(options.seed)
+            torch.manual_seed(self.settings.training.seed)
             network = self._build(data.n_items, features)
+        options = self._trained_before(network, data, workdir, progress)
         objective = self._objective(data, self._validation_sample(data), features)
         result = train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
         self._training = result.summary()
         self._facts, self.network = facts, network.eval()
         return ids
+
+    def _trained_before(
+        self,
+        network: ItemNetwork,  # noqa: ARG002
+        data: Dataset,  # noqa: ARG002
+        workdir: Path | None,  # noqa: ARG002
+        progress: Progress,  # noqa: ARG002
+    ) -> TrainingOptions:
+        """A pre-training happens here, where a model has one; what it leaves of the options comes back."""
+        return self.settings.training
 
     def _embeds_by(self) -> EmbeddingSettings | None:
         parts = self.settings.item_vectors

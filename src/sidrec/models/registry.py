@@ -86,6 +86,7 @@ MODELS: tuple[ModelRow, ...] = (
     ModelRow("lrurec", "sidrec.models.lrurec", "LRURec", "item-id", "linear recurrent units with a parallel scan"),
     ModelRow("dreamrec", "sidrec.models.dreamrec", "DreamRec", "item-id", "guided diffusion of the next item's vector"),
     ModelRow("diffurec", "sidrec.models.diffurec", "DiffuRec", "item-id", "diffusion with a Transformer approximator"),
+    ModelRow("vq-rec", "sidrec.models.vqrec", "VQRec", "semantic-id", "pooled embeddings of many OPQ codes"),
     ModelRow(
         "llada-rec",
         "sidrec.models.llada_rec.recommender",

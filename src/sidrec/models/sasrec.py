@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places
+from sidrec.models.causal_transformer import CausalTransformer
+from sidrec.models.item_objective import ItemObjective, NextItemObjective, Places
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.models.registry import find_model
 from sidrec.models.samples import Samples
 from sidrec.nn.item_losses import binary_cross_entropy
-from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
-from sidrec.nn.transformer import INITIAL_STD, Transformer
+from sidrec.nn.item_vectors import ItemFeatures
 
 
 class SASRecSettings(AttentionSettings):
@@ -23,32 +23,8 @@ class SASRecSettings(AttentionSettings):
     """`bce` against one uniform negative per position (as published), or `cross-entropy` over the full catalogue."""
 
 
-class SASRecNetwork(CausalNetwork):
-    """Item vectors plus learned positions through causal blocks."""
-
-    def __init__(self, n_items: int, settings: SASRecSettings, features: ItemFeatures = NOTHING_KNOWN) -> None:
-        super().__init__()
-        width = settings.d_model
-        self.items, self.repeat = settings.vectors(n_items, features), settings.repeat_term()
-        self.positions = nn.Embedding(settings.max_history, width)  # counted from the oldest item
-        self.items.initialise(INITIAL_STD)
-        nn.init.normal_(self.positions.weight, std=INITIAL_STD)
-        self.dropout = nn.Dropout(settings.dropout)
-        self.transformer = Transformer(settings.n_layers, width, settings.n_heads, 2 * width, settings.dropout)
-
-    def hidden(self, items: Tensor) -> Tensor:
-        out: Tensor = self.transformer(self._enter(items), is_causal=True)
-        return out
-
-    def queries(self, histories: Tensor) -> Tensor:
-        n = histories.shape[1]
-        causal = torch.ones(n, n, dtype=torch.bool, device=histories.device).tril()
-        out: Tensor = self.transformer(self._enter(histories), causal, rows=slice(n - 1, n))
-        return out[:, 0]
-
-    def _enter(self, items: Tensor) -> Tensor:
-        x: Tensor = self.dropout(self.items(items) + self.positions.weight[: items.shape[1]])
-        return x
+class SASRecNetwork(CausalTransformer):
+    """The causal Transformer as it is."""
 
 
 class BinaryObjective(NextItemObjective[SASRecNetwork]):

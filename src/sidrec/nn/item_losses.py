@@ -111,6 +111,18 @@ def sampled_cross_entropy(
     return (torch.cat([right[:, None], logits], 1).logsumexp(-1) - right).sum()
 
 
+def contrastive_loss(hidden: Tensor, own: Tensor, targets: Tensor, others: Tensor | None = None) -> Tensor:
+    """-sum log softmax of each place's target among the targets of all places, and `others` (n, d_model).
+
+    `own` (places, d_model) are the targets' vectors; the same target at another place is no negative.
+    """
+    logits = hidden @ own.T
+    same = (targets[:, None] == targets).fill_diagonal_(False)
+    logits = logits.masked_fill(same, -torch.inf)
+    rivals = logits if others is None else torch.cat([logits, hidden @ others.T], 1)
+    return (rivals.logsumexp(-1) - logits.diagonal()).sum()
+
+
 def binary_cross_entropy(
     hidden: Tensor, table: Tensor, targets: Tensor, negatives: Tensor, bonus: Tensor | None = None
 ) -> Tensor:

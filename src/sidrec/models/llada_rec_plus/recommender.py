@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-import polars as pl
 import torch
 from torch import Tensor
 
-from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.settings import Settings
-from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
-from sidrec.data.schema import ITEM_ID
 from sidrec.decoding.marginals import code_marginals
 from sidrec.decoding.search_space import ItemSearchSpace
-from sidrec.embeddings.embed import EmbeddingSettings
-from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds
+from sidrec.models.capabilities import Explains
+from sidrec.models.coded_scorer import CodedScorer
 from sidrec.models.id_search import Generation, IdSearch, SearchSettings
-from sidrec.models.item_ids import ItemIds, as_catalog_rows
 from sidrec.models.item_objective import ItemObjective, scores_of, user_queries
-from sidrec.models.item_scorer import ItemScorer
 from sidrec.models.llada_rec_plus.config import LLaDARecPlusSettings
 from sidrec.models.llada_rec_plus.network import PlusNetwork
 from sidrec.models.llada_rec_plus.objective import PlusObjective
@@ -34,12 +27,9 @@ from sidrec.models.request import ItemFilter, Request
 from sidrec.models.samples import Samples
 from sidrec.models.stock import Stock
 from sidrec.nn.item_vectors import ItemFeatures
-from sidrec.sids.semantic_ids import SemanticIds
-from sidrec.sids.tokenize import TokenizeSettings
-from sidrec.sids.tokenized_items import TokenizedItems
 
 
-class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
+class LLaDARecPlus(CodedScorer, Explains):
     """Catalogue-exact masked diffusion over items that are sums of identity, codes and text."""
 
     key = "llada-rec-plus"
@@ -61,37 +51,10 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
     def _fitted(self) -> PlusNetwork:
         return cast(PlusNetwork, super()._fitted())
 
-    # ---- semantic IDs -----------------------------------------------------------------------------------------------
-
-    @classmethod
-    def ids_by(cls, settings: Settings) -> tuple[EmbeddingSettings, TokenizeSettings] | None:
-        settings = cast(LLaDARecPlusSettings, settings)
-        return (settings.embedding, settings.tokenize) if settings.item_vectors.codes else None
-
-    def use_semantic_ids(self, source: Path | TokenizedItems, data: Dataset) -> None:
-        if not self.settings.item_vectors.codes:
-            words = "item_vectors.codes is off, so semantic IDs have no use; leave them out."
-            raise SettingsError(words, arguments=("sids",))
-        given = ItemIds.take(source)
-        given.check_catalog(data.catalog, str(source) if isinstance(source, Path) else "the given IDs")
-        self._given = given
-
-    @property
-    def semantic_ids(self) -> SemanticIds:
-        """Where the items have no codes, each has an ID of its own: its number."""
-        stock = self.stock
-        if stock.ids is not None:
-            return stock.ids.semantic_ids
-        numbers = np.arange(len(stock), dtype=np.int32)[:, None]
-        return SemanticIds(numbers, (len(stock),), stock.catalog.item_ids.to_list())
+    # ---- recommending under a condition, and showing how ------------------------------------------------------------
 
     def asked_by(self) -> dict[str, Any]:
         return {"condition": repr(self._condition)}
-
-    def _made_from(self) -> dict[str, str]:
-        return {"sids": self._given.given} if self._given is not None else {}
-
-    # ---- recommending under a condition, and showing how ------------------------------------------------------------
 
     def steered(self, like: str, keep: Sequence[int | str]) -> Self:
         """The same model, weights shared, that only recommends items like this one in what is kept."""
@@ -168,31 +131,3 @@ class LLaDARecPlus(ItemScorer, HasSemanticIds, AddsItems, Explains):
         if request.exclude_seen:
             forbidden[request.histories.items] = True
         return scores.masked_fill(torch.from_numpy(forbidden), -torch.inf).log_softmax(0)
-
-    # ---- a catalogue that changes -----------------------------------------------------------------------------------
-
-    def add_items(self, items: Any) -> list[str]:
-        """New items compete at once, by codes, text and attributes; all come in or none. Their ids come back.
-
-        `items` is a data frame with `item_id` and text columns like the catalogue's; columns it lacks stay empty.
-        """
-        stock, network = self.stock, self._fitted()
-        if stock.ids is None and self._facts.text is None and self._facts.attributes is None:
-            raise InputError("this model knows its items by identity only, so it can say nothing of new ones.")
-        frame = as_catalog_rows(items, stock.catalog.frame)
-        refuse_known(frame, stock)
-        ids = None if stock.ids is None else stock.ids.with_new_items(frame)
-        facts = self._facts.with_new_items(Catalog(frame))
-        grown = stock.with_items(frame, ids)
-        items = network.items.grown(facts.features(grown.catalog, ids), len(grown))
-        self.network, self._facts = network.with_items(items), facts
-        self._stock = grown
-        return grown.catalog.item_ids.to_list()[len(stock) :]
-
-
-def refuse_known(frame: pl.DataFrame, stock: Stock) -> None:
-    """New items have ids that are new."""
-    ids = frame[ITEM_ID]
-    known = (stock.catalog.index_of(ids.to_list()) >= 0) | (~ids.is_first_distinct()).to_numpy()
-    if known.any():
-        raise InputError(f"item {ids[int(known.argmax())]!r} is already there or is given twice; leave it out.")
