@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sidrec.models.lrurec import LRURec
     from sidrec.models.popularity import Popularity
     from sidrec.models.registry import models, register
+    from sidrec.models.rpg import RPG
     from sidrec.models.sasrec import SASRec, SASRecSoftmax
     from sidrec.models.vqrec import VQRec
     from sidrec.pipeline.recommend_many import recommend_many
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "RPG",
     "BERT4Rec",
     "Dataset",
     "DiffuRec",
@@ -82,6 +84,7 @@ _PLACES = {
     "sidrec.models.lrurec": ("LRURec",),
     "sidrec.models.popularity": ("Popularity",),
     "sidrec.models.registry": ("register",),
+    "sidrec.models.rpg": ("RPG",),
     "sidrec.models.sasrec": ("SASRec", "SASRecSoftmax"),
     "sidrec.models.vqrec": ("VQRec",),
     "sidrec.pipeline.recommend_many": ("recommend_many",),

@@ -38,7 +38,7 @@ def score_all(
     at_once = max(max_cells // max(n_users, 1), wanted)
     best, numbers = log_probs.new_empty(n_users, 0), start.codes.new_empty(n_users, 0)
     for first in range(0, len(index), at_once):
-        sums = _sums(log_probs, torch.from_numpy(index.ids[first : first + at_once]).to(device), index.sizes)
+        sums = summed_scores(log_probs, torch.from_numpy(index.ids[first : first + at_once]).to(device), index.sizes)
         scores, columns = first_best(sums, min(wanted, sums.shape[1]))
         best, numbers = torch.cat([best, scores], 1), torch.cat([numbers, columns + first], 1)
         best, columns = first_best(best, min(wanted, best.shape[1]))
@@ -47,7 +47,7 @@ def score_all(
     return _without_excluded(found, best, constraint, k)
 
 
-def _sums(log_probs: Tensor, ids: Tensor, sizes: tuple[int, ...]) -> Tensor:
+def summed_scores(log_probs: Tensor, ids: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """The summed log-probabilities of IDs (n, M) for every user: (users, n).
 
     Where there are more IDs than pairs of codes, two slots' pairs are added up once: half the look-ups.

@@ -50,6 +50,10 @@ class ItemNetwork(nn.Module, ABC):
         """(n_items, d_model)."""
         return self.items.table()
 
+    def scores(self, queries: Tensor, table: Tensor) -> Tensor:
+        """Users by items of the table, (users, n)."""
+        return queries @ table.T
+
     def with_items(self, items: ItemVectors) -> Self:
         """The same network, weights shared, over other items."""
         other = copy.copy(self)
@@ -193,7 +197,7 @@ def scores_of(network: ItemNetwork, queries: Tensor, table: Tensor, histories: H
     repeat = network.repeat
 
     def score(rows: slice) -> Tensor:
-        scores = queries[rows] @ table.T
+        scores = network.scores(queries[rows], table)
         if repeat is not None:
             repeat.add_to(scores, histories.take(np.arange(rows.start, rows.stop)))
         return scores

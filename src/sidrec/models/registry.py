@@ -87,6 +87,7 @@ MODELS: tuple[ModelRow, ...] = (
     ModelRow("dreamrec", "sidrec.models.dreamrec", "DreamRec", "item-id", "guided diffusion of the next item's vector"),
     ModelRow("diffurec", "sidrec.models.diffurec", "DiffuRec", "item-id", "diffusion with a Transformer approximator"),
     ModelRow("vq-rec", "sidrec.models.vqrec", "VQRec", "semantic-id", "pooled embeddings of many OPQ codes"),
+    ModelRow("rpg", "sidrec.models.rpg", "RPG", "semantic-id", "long IDs whose codes are all predicted at once"),
     ModelRow(
         "llada-rec",
         "sidrec.models.llada_rec.recommender",

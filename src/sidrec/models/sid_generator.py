@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 import numpy as np
 import torch
@@ -23,12 +22,13 @@ from sidrec.decoding.diffusion import Predict
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.metrics.ranking import ndcg_at, ranks_of
 from sidrec.models.base import Recommender
-from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds, ReportsRanks, Searches
+from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds, ReportsRanks
 from sidrec.models.id_search import Ask, Generation, IdSearch, SearchSettings
 from sidrec.models.item_ids import ItemIds, as_catalog_rows
 from sidrec.models.model_files import WEIGHTS_FILE
 from sidrec.models.ranking import Ranking, RankReport
 from sidrec.models.request import ItemFilter, Request
+from sidrec.models.searching import SearchesBySettings
 from sidrec.models.stock import Stock
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenize import TokenizeSettings
@@ -64,7 +64,9 @@ class SidGeneratorSettings(Settings):
     training: SidTraining = SidTraining()
 
 
-class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains, AddsItems, Generic[Network]):
+class SidGenerator(
+    SearchesBySettings, Recommender, HasSemanticIds, ReportsRanks, Explains, AddsItems, Generic[Network]
+):
     """Embeds, tokenizes and trains by itself, and generates the codes of real items."""
 
     settings_class: ClassVar[type[Settings]] = SidGeneratorSettings
@@ -163,18 +165,6 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
     def search(self) -> SearchSettings:
         return self.settings.search
 
-    def parsed_search(self, search: Settings | Mapping[str, Any]) -> SearchSettings:
-        if isinstance(search, SearchSettings):
-            return search
-        named = search.model_dump(exclude_unset=True) if isinstance(search, Settings) else search
-        values = {**self.search.model_dump(), **named}
-        return self._search_class().parse(values, owner="search", where="search")
-
-    def with_search(self, search: Settings | Mapping[str, Any]) -> Self:
-        model = copy.copy(self)
-        model.settings = self.settings.model_copy(update={"search": self.parsed_search(search)})
-        return model
-
     def explain(
         self,
         history: Sequence[str],
@@ -197,7 +187,7 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
 
     def _searcher(self, request: Request, stock: Stock) -> IdSearch:
         assert stock.ids is not None
-        search = self.search if request.search is None else self.parsed_search(request.search)
+        search = self.search if request.search is None else cast(SearchSettings, self.parsed_search(request.search))
         return self._id_search(self._fitted(), stock.ids, search)
 
     def _id_search(self, network: Network, ids: ItemIds, search: SearchSettings) -> IdSearch:
@@ -250,9 +240,6 @@ class SidGenerator(Recommender, HasSemanticIds, Searches, ReportsRanks, Explains
 
     def _embeds_by(self) -> EmbeddingSettings | None:
         return self.settings.embedding if self._given is None else None
-
-    def asked_by(self) -> dict[str, Any]:
-        return {"search": self.search.model_dump(mode="json")}
 
     def _made_from(self) -> dict[str, str]:
         return {"sids": self._given.given} if self._given is not None else {}
