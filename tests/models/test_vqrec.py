@@ -34,11 +34,13 @@ def network(codes: list[list[int]], sizes: tuple[int, ...], **values: Any) -> VQ
     return VQRecNetwork(len(codes), settings, ItemFeatures(codes=torch.tensor(codes), sizes=sizes)).eval()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["cross-entropy", "contrastive"])
 def test_the_cycle_is_learned(loss):
     assert cycle_recall(VQRec(**QUICK, loss=loss)) > 0.9
 
 
+@pytest.mark.slow
 def test_the_cycle_is_learned_behind_a_pre_training():
     assert cycle_recall(VQRec(**QUICK, pretraining={"epochs": 2})) > 0.9
 
@@ -82,6 +84,7 @@ def test_a_catalogue_without_text_is_refused():
         VQRec(**QUICK).fit(type(DATA)(**{**vars(DATA), "catalog": silent}))
 
 
+@pytest.mark.slow
 def test_a_new_item_competes_on_the_day_it_arrives(tmp_path):
     model = VQRec(**QUICK).fit(DATA)
     like = DATA.catalog.frame.filter(pl.col("item_id") == "thing-3")
@@ -92,6 +95,7 @@ def test_a_new_item_competes_on_the_day_it_arrives(tmp_path):
     assert loaded.recommend([["new"], ["thing-9"]], k=33) == model.recommend([["new"], ["thing-9"]], k=33)
 
 
+@pytest.mark.slow
 def test_a_finished_pre_training_is_not_done_again(tmp_path, monkeypatch):
     values = {**QUICK, "pretraining": {"epochs": 1}}
     whole = VQRec(**values).fit(DATA)
