@@ -99,6 +99,16 @@ def test_micro_batches_give_the_same_training():
         torch.testing.assert_close(cut.state_dict()[name], tensor, rtol=1e-4, atol=1e-5)
 
 
+def test_few_samples_are_cut_into_smaller_batches_so_that_an_epoch_has_enough_steps():
+    small, cut = Net(), Net()
+    train(small, Task(), options(batch_size=16))
+    train(cut, Task(), options(batch_size=256, min_steps=3))  # 50 samples: 16 in a step
+    assert same(weights(small), weights(cut))
+    few = TrainingOptions(batch_size=256, min_steps=32)
+    assert [few.batch_for(n) for n in (3, 600, 3_200, 8_317, 100_000)] == [16, 18, 100, 256, 256]
+    assert TrainingOptions(batch_size=8, min_steps=32).batch_for(100) == 8
+
+
 def test_history_holds_means_by_name(tmp_path):
     module = Net(dropout=0.0)
     result = train(

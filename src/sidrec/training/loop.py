@@ -84,7 +84,8 @@ class _Run:
         self.origin = checkpoints.origin(module, objective.n_samples, options)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
-        self.steps_per_epoch = math.ceil(objective.n_samples / options.batch_size)
+        self.batch_size = options.batch_for(objective.n_samples)
+        self.steps_per_epoch = math.ceil(objective.n_samples / self.batch_size)
         self.optimizer = Optimizer(module, options, options.epochs * self.steps_per_epoch, self.precision)
         self.steps = Steps(module, objective, options, world, self.precision, self.optimizer)
         self.saved_at = self.began = time.monotonic()
@@ -117,7 +118,7 @@ class _Run:
         began = time.monotonic()
         first = self.state.step
         for step in range(first, self.steps_per_epoch):
-            rows = order[step * self.options.batch_size : (step + 1) * self.options.batch_size]
+            rows = order[step * self.batch_size : (step + 1) * self.batch_size]
             figures = self._step(rows)
             for key, value in figures.items():
                 self.state.sums[key] = self.state.sums.get(key, 0.0) + value * len(rows)
@@ -125,7 +126,7 @@ class _Run:
             self.meter.step(len(rows), f"{self.state.epoch + 1}/{self.options.epochs}", figures)
             if self.state.step < self.steps_per_epoch:
                 self._checkpoint_if_due()
-        samples = self.objective.n_samples - first * self.options.batch_size
+        samples = self.objective.n_samples - first * self.batch_size
         self._end_epoch(samples / max(1e-9, time.monotonic() - began))
 
     def _step(self, rows: NDArray[np.int64]) -> dict[str, float]:
@@ -278,7 +279,7 @@ class _Run:
         return self.state.epoch * self.steps_per_epoch + self.state.step
 
     def _samples_done(self) -> int:
-        return self.state.epoch * self.objective.n_samples + self.state.step * self.options.batch_size
+        return self.state.epoch * self.objective.n_samples + self.state.step * self.batch_size
 
     def _running(self) -> bool:
         return not self.state.finished

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from sidrec.core.settings import LENGTH, RATE, RUN, Seed, Settings
 
+_SMALLEST_BATCH = 16
+
 
 class TrainingOptions(Settings):
     """Options of THE training loop; every model's settings carry one as `training`."""
@@ -16,6 +18,8 @@ class TrainingOptions(Settings):
     minutes: Annotated[float | None, RUN] = Field(default=None, gt=0)
     """Stop at the end of the epoch in which this much time is used up (a budget, not a target)."""
     batch_size: int = Field(default=1024, ge=1)
+    min_steps: int = Field(default=1, ge=1)
+    """Steps that an epoch has at least: few samples are cut into smaller batches, down to 16 samples."""
     accumulate: int = Field(default=1, ge=1)
     """Cut a batch into this many micro-batches whose gradients are added before the optimiser moves."""
     learning_rate: Annotated[float, RATE] = Field(default=1e-3, gt=0)
@@ -43,3 +47,7 @@ class TrainingOptions(Settings):
     """Keep in a finished model what going on with more epochs or minutes needs: about four times its weights."""
     trackers: Annotated[tuple[Literal["tensorboard", "wandb", "mlflow"], ...], RUN] = ()
     seed: Seed = 0
+
+    def batch_for(self, n_samples: int) -> int:
+        """Samples of a step where there are this many in all."""
+        return min(self.batch_size, max(_SMALLEST_BATCH, n_samples // self.min_steps))

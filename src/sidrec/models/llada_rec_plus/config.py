@@ -16,10 +16,11 @@ FULL_SOFTMAX_UP_TO = 200_000
 
 
 class PlusTraining(ItemTraining):
-    """Few epochs with much dropout: item vectors that share codes and text learn fast."""
+    """Few epochs with much dropout: item vectors that share codes and text learn fast, given enough steps."""
 
     epochs: int = Field(default=20, ge=1)
     learning_rate: float = Field(default=3e-3, gt=0)
+    min_steps: int = Field(default=32, ge=1)
 
 
 class LLaDARecPlusSettings(AttentionSettings):
