@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
 from reference.letters_encoder import LettersEncoder
 from reference.principal_axes import principal_axes
-from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.core.progress import SilentProgress
 from sidrec.data.catalog import Catalog
 from sidrec.embeddings import embed, raw_vectors
@@ -134,6 +136,12 @@ def test_new_items_that_cannot_be_read_are_refused(letters):
     given = embed_catalog(CATALOG, given=GivenVectors(np.eye(6, dtype=np.float32), "mine"))
     with pytest.raises(InputError, match="were given, not made from text"):
         embed_new(silent, given)
+
+
+def test_new_items_from_an_encoder_of_another_width_are_refused(letters):
+    narrow = replace(embed_catalog(CATALOG).space(), missing_vector=np.zeros(2, np.float32))
+    with pytest.raises(ArtifactError, match=r"come from an encoder of 2 numbers, .* gives 3; embed the items again"):
+        embed_new(pl.DataFrame({"item_id": ["n"], "title": ["ab"]}), narrow)
 
 
 def test_new_items_are_read_in_the_old_order_of_fields(letters):

@@ -59,6 +59,9 @@ def test_absent_files_are_named(tmp_path):
         ({"projection.components": WIDE[0]}, "projection.components has the wrong kind or shape"),
         ({"encoder.idf": WIDE[0].astype(np.int64)}, "encoder.idf has the wrong kind or shape"),
         ({"missing_vector": None}, "has no missing_vector"),
+        ({"missing_vector": WIDE[0, :0]}, "has no missing_vector"),
+        ({"missing_vector": WIDE[0] * np.nan}, "missing_vector holds NaN"),
+        ({"encoder.components": WIDE[:2]}, "its encoder gives 2 numbers, not 3"),
         ({"projection.mean": None}, "a projection whose parts do not fit together"),
     ],
 )

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from sidrec.core.errors import ArtifactError, StorageError
 from sidrec.reports.build import build_report
 
 pytestmark = pytest.mark.slow
@@ -71,3 +72,21 @@ def test_a_second_report_takes_the_first_ones_place_as_a_whole(out, tmp_path):
     )
     assert second == fresh and "manifest.json" in fresh
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "page"]
+
+
+def test_a_report_is_not_made_of_a_report(report, tmp_path):
+    with pytest.raises(
+        ArtifactError, match="page: is a report itself; make it anew with `sidrec report` from the folder"
+    ):
+        build_report([report.out], tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_report_of_an_earlier_version_is_not_replaced(out, tmp_path):
+    old = build_report([out], tmp_path / "old", n_examples=0).out
+    (old / "manifest.json").unlink()
+    with pytest.raises(
+        StorageError, match=r"a report of an earlier version.*; remove the folder and make the report again"
+    ):
+        build_report([out], old)
+    assert (old / "report.md").exists()

@@ -66,6 +66,7 @@ def test_codes_that_do_not_fit_are_refused() -> None:
     [
         ("codebooks.json", '{"codebook_sizes": []}', "codebooks must have at least one code each"),
         ("codebooks.json", '{"codebook_sizes": [2, 0]}', "codebooks must have at least one code each"),
+        ("codebooks.json", '{"codebook_sizes": [2, 2000000000]}', "and 16,777,216 in all at most"),
         ("codebooks.json", '{"codebook_sizes": "2"}', "codebook_sizes: input should be a valid array"),
         ("codebooks.json", '{"codebook_sizes": [2, 2, 2]}', "has no column code_2"),
         ("codes.parquet", {"code_0": [0, 7]}, "has codes outside their codebooks"),

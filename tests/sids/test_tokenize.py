@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidrec.core.artifacts import open_artifact
-from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.artifacts import Origin, open_artifact, write
+from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.core.progress import SilentProgress
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
@@ -108,6 +108,16 @@ def test_the_space_of_the_embeddings_is_kept(tmp_path: Path) -> None:
     tokenize(embeddings(), SETTINGS, out=tmp_path / "ids")
     space = TokenizedItems.load(tmp_path / "ids").space
     assert space is not None and space.width == 8
+
+
+def test_a_space_of_another_width_than_the_tokenizers_is_refused(tmp_path: Path) -> None:
+    tokenize(embeddings(), SETTINGS, out=tmp_path / "ids")
+    found = TokenizedItems.load(tmp_path / "ids")
+    narrow = replace(found.space, missing_vector=np.zeros(3, np.float32))
+    with write(tmp_path / "odd", Origin("sids")) as directory:
+        replace(found, space=narrow).write_files(directory)
+    with pytest.raises(ArtifactError, match="a tokenizer of vectors of 8 numbers, the items' have 3"):
+        TokenizedItems.load(tmp_path / "odd")
 
 
 def test_vectors_that_stay_on_disk_are_taken_as_they_are(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from sidrec.core.errors import ArtifactError
-from sidrec.training.weights import copied, frozen_hash, learned, put_back, read_weights, write_weights
+from sidrec.training.weights import copied, frozen_hash, learned, put_back, read_weights, restored, write_weights
 
 
 def network(frozen_value: float = 1.0, dtype: torch.dtype = torch.float32) -> nn.Module:
@@ -56,3 +56,33 @@ def test_a_file_holds_what_was_learned_and_names_the_frozen_part(tmp_path):
     assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in module.state_dict().items())
     with pytest.raises(ArtifactError, match="on top of a frozen network with other weights"):
         read_weights(network(frozen_value=2.0), tmp_path / "w.safetensors")
+
+
+def test_a_network_larger_than_its_weights_is_given_up_while_it_is_built(tmp_path):
+    built = []
+
+    def endless() -> nn.Module:
+        layers = nn.ModuleList()
+        while True:
+            layers.append(nn.Linear(500, 500))
+            built.append(1)
+
+    write_weights(nn.Linear(500, 500), tmp_path / "w.safetensors")
+    with pytest.raises(ArtifactError, match="the settings ask for more weights than there are"):
+        restored(endless, tmp_path / "w.safetensors")
+    assert len(built) < 10
+    assert restored(lambda: nn.Linear(500, 500), tmp_path / "w.safetensors").in_features == 500
+    assert nn.Linear(3000, 3000).in_features == 3000  # the limit ends with its block
+
+
+def test_a_network_on_top_of_a_frozen_one_may_be_larger_than_its_file(tmp_path):
+    def build() -> nn.Module:
+        module = nn.Sequential(nn.Linear(2000, 2000), nn.Linear(2, 2))
+        nn.init.zeros_(module[0].weight)
+        nn.init.zeros_(module[0].bias)
+        module[0].requires_grad_(False)
+        return module
+
+    module = build()
+    write_weights(module, tmp_path / "w.safetensors")
+    assert torch.equal(restored(build, tmp_path / "w.safetensors")[1].weight, module[1].weight)

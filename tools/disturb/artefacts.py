@@ -55,9 +55,9 @@ READERS: tuple[tuple[str, tuple[Body, ...]], ...] = (
 def lie(ground: Ground, draw: Random, name: str) -> Finding:
     """Change one file of an artefact, mostly with hashes to match, and let its readers have it."""
     about, bodies = draw.choice(READERS)
-    finding, reseal = Finding(KIND, about, tries=1), draw.random() < 0.85
+    finding, sealed = Finding(KIND, about, tries=1), draw.random() < 0.85
     with ground.home(Verb(about, bodies[0], bodies[0]), name) as home:
-        said = run(lambda: print(mutate(home.path / about, draw, reseal=reseal)), home.path, home.said).words.strip()
+        said = run(lambda: print(mutate(home.path / about, draw, sealed=sealed)), home.path, home.said).words.strip()
         for body in bodies:
             ended = home.run(body)
             if ended.traceback:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -12,27 +13,38 @@ from typing import Any
 
 MANIFEST = "manifest.json"
 _ODD: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 7, 2**31, 2**63, 10**30, 0.5, -0.0, math.nan, math.inf, 1e308, "", "x", "../../x"),
-    *("[/red]", "\x1b[31m", "\ud800", "9" * 5000, [], [None], [[]], {}, {"x": 1}, ["a", "a"], [1, "a"]),
+    *(None, True, False, 0, -1, 1, 7, 10**6, 10**9, 2**31, 2**63, 10**30, 0.5, -0.0, math.nan, math.inf, 1e308),
+    *("", "x", "../../x", "[/red]", "\x1b[31m", "\ud800", "9" * 5000),
+    *([], [None], [[]], {}, {"x": 1}, ["a", "a"], [1, "a"], [10**9, 10**9]),
 )
 
 
-def mutate(folder: Path, draw: Random, *, reseal: bool) -> str:
+def mutated(artefact: Path, out: Path, seed: int) -> str:
+    """A sealed copy with one change."""
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(artefact, out)
+    return mutate(out, Random(seed), sealed=True)
+
+
+def mutate(folder: Path, draw: Random, *, sealed: bool) -> str:
     """Change something in the artefact; what was changed, in words."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.suffix in _WAYS)
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.suffix not in _ONLY_SHOWN)
     file = draw.choice(files)
-    way = _any_bytes if draw.random() < 0.15 else _WAYS[file.suffix]
+    way = _any_bytes if draw.random() < 0.15 else _WAYS.get(file.suffix, _any_bytes)
     try:
         words = way(file, draw)
     except Exception as error:  # a change that makes no sense here
         words = f"{_any_bytes(file, draw)} instead of {type(error).__name__}"
-    if reseal and file.name != MANIFEST:
-        _reseal(folder)
+    if sealed:
+        reseal(folder, file)
     return f"{file.relative_to(folder)}: {words}"
 
 
-def _reseal(folder: Path) -> None:
-    for manifest in folder.rglob(MANIFEST):
+def reseal(folder: Path, changed: Path | None = None) -> None:
+    """Right sizes and hashes in every manifest but the changed one; those inside others come first."""
+    for manifest in sorted(folder.rglob(MANIFEST), key=lambda file: -len(file.parts)):
+        if manifest == changed:
+            continue
         values = json.loads(manifest.read_text(encoding="utf-8"))
         for name in list(values["files"]):
             file = manifest.parent / name
@@ -49,7 +61,7 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def _any_bytes(file: Path, draw: Random) -> str:
-    data, way = bytearray(file.read_bytes()), draw.randrange(6)
+    data, way = bytearray(file.read_bytes()), draw.randrange(7)
     if way == 0:
         data = bytearray()
     elif way == 1:
@@ -58,6 +70,8 @@ def _any_bytes(file: Path, draw: Random) -> str:
         data += bytes(draw.randrange(256) for _ in range(draw.randint(1, 64)))
     elif way == 3:
         data[:8] = bytes([0xFF] * 8)
+    elif way == 4:
+        data = bytearray(b"[" * 100_000)
     else:
         for _ in range(draw.choice([1, 1, 4, 64])):
             data[draw.randrange(len(data))] = draw.randrange(256)
@@ -180,9 +194,32 @@ def _lying_shape(data: bytes, name: str, draw: Random) -> bytes:
     return len(text).to_bytes(8, "little") + text + data[8 + length :]
 
 
+def _matrix(file: Path, draw: Random) -> str:
+    import numpy as np
+
+    matrix = np.load(file)
+    ways: dict[str, Callable[[], Any]] = {
+        "a row less": lambda: matrix[:-1],
+        "turned": lambda: matrix.T,
+        "a row": lambda: matrix[0],
+        "float64": lambda: matrix.astype(np.float64),
+        "no column": lambda: matrix[:, :0],
+        "nan": lambda: np.full_like(matrix, np.nan),
+        "objects": lambda: matrix.astype(object),
+    }
+    way = draw.choice(list(ways))
+    changed = ways[way]()
+    file.unlink()
+    np.save(file, changed)
+    return way
+
+
+_ONLY_SHOWN = (".html", ".svg", ".md", ".csv", ".log")
+"""Nobody reads them back."""
 _WAYS: dict[str, Callable[[Path, Random], str]] = {
     ".json": _json,
     ".jsonl": _json_lines,
     ".parquet": _parquet,
     ".safetensors": _tensors,
+    ".npy": _matrix,
 }

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_HISTORY = 100_000
+"""How many items of a history a model can be told to look at: it has weights for every place."""
+
 
 @dataclass(frozen=True)
 class Histories:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from sidrec.core.artifacts import Origin, ensure, write
-from sidrec.core.errors import InputError
+from sidrec.core.errors import ArtifactError, InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import RUN, Settings
 from sidrec.data.catalog import Catalog
@@ -179,6 +179,11 @@ def embed_new(
         if space.state is not None:
             encoder.restore(space.state)
         raw = encoder.encode([text for text in texts if text], progress)
+        if raw.shape[1] != space.encoder_width:
+            raise ArtifactError(
+                f"the old items' vectors come from an encoder of {space.encoder_width} numbers, {settings.encoder} "
+                f"gives {raw.shape[1]}; embed the items again."
+            )
         vectors[~silent] = raw if space.projection is None else space.projection.apply(raw)
     return vectors
 

@@ -33,6 +33,11 @@ class EmbeddingSpace:
     def width(self) -> int:
         return len(self.missing_vector)
 
+    @property
+    def encoder_width(self) -> int:
+        """Numbers of a vector before it is projected."""
+        return self.width if self.projection is None else len(self.projection.mean)
+
     def write_files(self, directory: Path) -> None:
         """Two files that any artefact may hold beside its own (semantic IDs, models)."""
         from safetensors.numpy import save_file
@@ -56,11 +61,16 @@ class EmbeddingSpace:
         for name, array in numbers.items():
             if array.dtype != np.float32 or array.ndim != (2 if name.endswith("components") else 1):
                 raise damaged(file, f"{name} has the wrong kind or shape ({array.dtype} {array.shape})")
-        if "missing_vector" not in numbers:
+            if not np.isfinite(array).all():
+                raise damaged(file, f"{name} holds NaN or infinity")
+        if not len(numbers.get("missing_vector", ())):
             raise damaged(file, "has no missing_vector")
         learned = {name.removeprefix("encoder."): array for name, array in numbers.items() if name[:8] == "encoder."}
         state = None if facts.encoder_words is None else EncoderState(facts.encoder_words, learned)
-        return cls(facts.settings, numbers["missing_vector"], _projection(numbers, file), state)
+        space = cls(facts.settings, numbers["missing_vector"], _projection(numbers, file), state)
+        if "components" in learned and len(learned["components"]) != space.encoder_width:
+            raise damaged(file, f"its encoder gives {len(learned['components'])} numbers, not {space.encoder_width}")
+        return space
 
 
 @dataclass(frozen=True)

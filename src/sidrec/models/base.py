@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -10,11 +11,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import Artifact, Origin, forget_work, opened, write, write_json
-from sidrec.core.checked_tables import read_table
+from sidrec.core.artifacts import Artifact, Origin, forget_work, opened, write
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
@@ -23,30 +22,28 @@ from sidrec.core.settings_table import in_brief
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
-from sidrec.data.schema import ITEM_ID
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.capabilities import Searches
 from sidrec.models.content import PREFIX, named_content
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.model_files import (
-    CATALOG_FILE,
-    COUNT,
-    DATA,
-    REMOVED_FILE,
-    SETTINGS_FILE,
-    TRAINING_FILE,
     data_from,
     data_path,
+    in_words,
     leads,
+    read_stock,
+    read_training,
     stored_settings,
     take_up,
     training_directory,
+    write_facts,
+    write_stock,
 )
 from sidrec.models.ranking import Ranking, Recommendations
 from sidrec.models.records import Records
-from sidrec.models.request import ItemFilter, Request
+from sidrec.models.request import ItemFilter, Request, check_asked
 from sidrec.models.standing import Standing, standing
-from sidrec.models.stock import Stock, popular_items
+from sidrec.models.stock import Stock
 from sidrec.training import checkpoints
 from sidrec.training.loop import check_machine
 from sidrec.training.options import TrainingOptions
@@ -70,6 +67,8 @@ class Recommender(ABC):
         self.key = key or self.key
         self.settings = settings or self.settings_class.parse(values, owner=self.key, where=type(self).__name__)
         self._stock: Stock | None = None
+        self._changing = threading.RLock()
+        """Held while items come and go: of two changes at once, none is lost."""
         self._training: dict[str, Any] = {}
         self._earlier: Artifact | None = None
         self._records = Records()
@@ -88,12 +87,7 @@ class Recommender(ABC):
     def _state(self) -> str:
         if self._stock is None:
             return "not fitted"
-        words, trained = [f"fitted, {len(self._stock):,} items"], self._training
-        if trained.get("epochs"):
-            words.append(f"{trained['epochs']} epochs")
-        if trained.get("best_value") is not None:
-            words.append(f"best validation {trained['best_value']:.4f} in epoch {trained['best_epoch']}")
-        return ", ".join(words)
+        return ", ".join([f"fitted, {len(self._stock):,} items", *in_words(self._training)])
 
     # ---- the four verbs -------------------------------------------------------------------------------------------
 
@@ -142,12 +136,7 @@ class Recommender(ABC):
 
         `users` are ids for models that know users; `search` changes how a generating model searches, for this call.
         """
-        if k < 1:
-            raise InputError(f"k is {k}; ask for at least one item.")
-        if isinstance(histories, str) or any(isinstance(history, str) for history in histories):
-            raise InputError("histories is a list of histories, each a list of item ids: [['a', 'b'], ['c']].")
-        if users is not None and len(users) != len(histories):
-            raise InputError(f"{len(users)} user ids for {len(histories)} histories; give one for each.")
+        check_asked(histories, k, users)
         stock = self.stock
         rows = [stock.catalog.index_of([str(item_id) for item_id in history]) for history in histories]
         unknown = [int((row < 0).sum()) for row in rows]
@@ -162,7 +151,8 @@ class Recommender(ABC):
 
     def remove_items(self, item_ids: Sequence[str]) -> None:
         """Never recommend these again; in histories they keep their meaning."""
-        self._stock = self.stock.without_items(item_ids)
+        with self._changing:
+            self._stock = self.stock.without_items(item_ids)
 
     def save(self, path: Path) -> Path:
         """Write the model as an artefact, with the record of its training where there is one."""
@@ -170,8 +160,7 @@ class Recommender(ABC):
         origin = self.origin(self.trained_on, stock)
         with write(path, origin) as directory:
             self.write_state(directory)
-            write_json(directory / SETTINGS_FILE, self.settings.model_dump(mode="json"))
-            write_json(directory / TRAINING_FILE, {**self._training, **data_from(self.data_path, path)})
+            write_facts(directory, self.settings, {**self._training, **data_from(self.data_path, path)})
             self._records.write(directory, with_state=self._keeps_state(stock))
         forget_work(path)
         self._records = replace(self._records, state=path)
@@ -179,13 +168,7 @@ class Recommender(ABC):
 
     def write_state(self, directory: Path) -> None:
         """Catalogue, IDs and weights, without words about where they come from."""
-        stock = self.stock
-        stock.catalog.frame.with_columns(pl.Series(COUNT, stock.counts)).write_parquet(directory / CATALOG_FILE)
-        if stock.removed is not None:
-            removed = stock.catalog.item_ids.filter(pl.Series(stock.removed))
-            pl.DataFrame({ITEM_ID: removed}).write_parquet(directory / REMOVED_FILE)
-        if stock.ids is not None:
-            stock.ids.write_files(directory)
+        write_stock(directory, self.stock)
         self._write_files(directory)
 
     def _keeps_state(self, stock: Stock) -> bool:
@@ -203,18 +186,11 @@ class Recommender(ABC):
         key = str(artifact.settings.get("model"))
         settings = cls.settings_class.parse(stored_settings(artifact), owner=key, where=str(artifact.path))
         model = cls(settings, key=key)
-        frame = read_table(artifact.file(CATALOG_FILE), {ITEM_ID: "id", COUNT: "count"})
-        catalog, counts = Catalog(frame.drop(COUNT)), frame[COUNT].to_numpy().astype(np.int64)
         model.trained_on = artifact.made_from.get("dataset", "")
         model._content = {name: value for name, value in artifact.made_from.items() if name.startswith(PREFIX)}
-        model._training, model.data_path = artifact.json(TRAINING_FILE), data_path(artifact)
-        model._training.pop(DATA, None)
+        model._training, model.data_path = read_training(artifact), data_path(artifact)
         model._records = Records.of(artifact)
-        stock = Stock(catalog, counts, model._read_files(artifact, catalog), changed="catalog" in artifact.made_from)
-        if artifact.has(REMOVED_FILE):
-            gone = read_table(artifact.file(REMOVED_FILE), {ITEM_ID: "id"})[ITEM_ID].to_list()
-            stock = stock.without_items(gone) if gone else stock
-        model._stock = stock
+        model._stock = read_stock(artifact, lambda catalog: model._read_files(artifact, catalog))
         return model
 
     # ---- what subclasses write ------------------------------------------------------------------------------------
@@ -317,18 +293,7 @@ class Recommender(ABC):
         return standing(out, wanted, line, self.settings, self.training_options)
 
     def _ranked(self, request: Request, stock: Stock) -> Ranking:
-        request = request.without(stock.removed)
-        empty = request.histories.lengths == 0
-        if not empty.any():
-            return self._rank(request, stock)
-        items = np.full((len(request), request.k), -1, dtype=np.int32)
-        scores = np.full((len(request), request.k), -np.inf, dtype=np.float32)
-        items[empty], scores[empty] = popular_items(stock.counts, request.k, request.allowed)
-        rest = np.flatnonzero(~empty)
-        if len(rest):
-            ranking = self._rank(request.take(rest), stock)
-            items[rest], scores[rest] = ranking.items, ranking.scores
-        return Ranking(items, scores)
+        return stock.ranked(request, lambda asked: self._rank(asked, stock))
 
     def _parsed_search(self, search: Settings | Mapping[str, Any] | None) -> Settings | None:
         if search is None:

@@ -60,6 +60,10 @@ class CodedScorer(ItemScorer, HasSemanticIds, AddsItems):
 
         `items` is a data frame with `item_id` and text columns like the catalogue's; columns it lacks stay empty.
         """
+        with self._changing:
+            return self._with_new(items)
+
+    def _with_new(self, items: Any) -> list[str]:
         stock, network = self.stock, self._fitted()
         if stock.ids is None and self._facts.text is None and self._facts.attributes is None:
             raise InputError("this model knows its items by identity only, so it can say nothing of new ones.")

@@ -16,7 +16,7 @@ from sidrec.data.histories import Histories
 from sidrec.models.item_objective import ItemNetwork, ItemObjective, bonus_before
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.models.samples import Samples, right_aligned
-from sidrec.nn.gaussian_diffusion import GaussianDiffusion, Schedule, step_features
+from sidrec.nn.gaussian_diffusion import MOST_STEPS, GaussianDiffusion, Schedule, step_features
 from sidrec.nn.item_losses import cross_entropy
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.mlp import mlp
@@ -24,7 +24,7 @@ from sidrec.nn.transformer import INITIAL_STD, Transformer
 
 
 class DiffuRecSettings(AttentionSettings):
-    n_steps: int = Field(32, ge=1)
+    n_steps: int = Field(32, ge=1, le=MOST_STEPS)
     """Steps of the noising chain in training (T)."""
     schedule: Schedule = "truncated-linear"
     """How the noise grows over the chain."""

@@ -14,7 +14,7 @@ from sidrec.data.dataset import Cases, Dataset
 from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places
 from sidrec.models.item_scorer import AttentionSettings, ItemScorer
 from sidrec.models.samples import Samples
-from sidrec.nn.gaussian_diffusion import GaussianDiffusion, Schedule, guided, step_features
+from sidrec.nn.gaussian_diffusion import MOST_STEPS, GaussianDiffusion, Schedule, guided, step_features
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
 from sidrec.nn.mlp import mlp
 from sidrec.nn.transformer import INITIAL_STD, Transformer
@@ -22,7 +22,7 @@ from sidrec.nn.transformer import INITIAL_STD, Transformer
 
 class DreamRecSettings(AttentionSettings):
     d_model: int = Field(256, ge=1)
-    n_steps: int = Field(1000, ge=1)
+    n_steps: int = Field(1000, ge=1, le=MOST_STEPS)
     """Steps of the noising chain in training (T)."""
     schedule: Schedule = "linear"
     """How the noise grows over the chain."""

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from sidrec.core.artifacts import Artifact, write_json
 from sidrec.core.checked_files import read_json
-from sidrec.core.errors import InputError
+from sidrec.core.errors import ArtifactError, InputError
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.core.stages import Stages
@@ -70,6 +70,9 @@ class ItemFacts:
 
     def features(self, catalog: Catalog, ids: ItemIds | None, warm: NDArray[np.bool_] | None = None) -> ItemFeatures:
         """All that is known as tensors; `warm` marks the items that have an identity."""
+        if self.text is not None and len(self.text.vectors) != len(catalog):
+            found = f"{len(self.text.vectors)} text vectors for a catalogue of {len(catalog)} items"
+            raise ArtifactError(f"there are {found}; train the model again.")
         codes = [] if ids is None else [ids.codes.astype(np.int64)]
         sizes = () if ids is None else ids.semantic_ids.codebook_sizes
         if self.attributes is not None:

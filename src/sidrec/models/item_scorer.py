@@ -17,6 +17,7 @@ from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
+from sidrec.data.histories import MOST_HISTORY
 from sidrec.decoding.top_k import top_items
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.base import Recommender
@@ -33,7 +34,7 @@ from sidrec.nn.repeats import RepeatKind, RepeatTerm
 from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.training.loop import train
 from sidrec.training.options import TrainingOptions
-from sidrec.training.weights import read_weights, write_weights
+from sidrec.training.weights import restored, write_weights
 
 
 class ItemTraining(TrainingOptions):
@@ -53,7 +54,7 @@ class ItemScorerSettings(Settings):
     d_model: int = Field(64, ge=1)
     n_layers: int = Field(2, ge=1)
     dropout: float = Field(0.3, ge=0, lt=1)
-    max_history: int = Field(20, ge=1)
+    max_history: int = Field(20, ge=1, le=MOST_HISTORY)
     """Newest items of a user that the model looks at."""
     item_vectors: ItemVectorSettings = ItemVectorSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -195,8 +196,10 @@ class ItemScorer(Recommender, HasItemVectors):
 
     def _read_files(self, artifact: Artifact, catalog: Catalog) -> ItemIds | None:
         ids, facts = saved_ids(artifact), ItemFacts.read_files(artifact)
-        network = self._build(len(catalog), facts.features(catalog, ids))
-        read_weights(network, artifact.file(WEIGHTS_FILE))
+        if ids is not None:
+            ids.check_catalog(catalog, str(artifact.path))
+        features = facts.features(catalog, ids)
+        network = restored(lambda: self._build(len(catalog), features), artifact.file(WEIGHTS_FILE))
         self._given = ids if ids is not None and ids.given else None
         self._facts, self.network = facts, network.eval()
         return ids

@@ -1,14 +1,24 @@
-"""Where a model's files lie, finished and unfinished."""
+"""What every saved model has beside its weights, and where its files lie, finished and unfinished."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from sidrec.core.artifacts import Artifact, Origin, work_directory
+import numpy as np
+import polars as pl
+
+from sidrec.core.artifacts import Artifact, Origin, work_directory, write_json
 from sidrec.core.checked_files import damaged
+from sidrec.core.checked_tables import read_table
 from sidrec.core.errors import ArtifactError
+from sidrec.core.settings import Settings
+from sidrec.data.catalog import Catalog
+from sidrec.data.schema import ITEM_ID
+from sidrec.models.item_ids import ItemIds
+from sidrec.models.stock import Stock
 from sidrec.training import checkpoints
 
 CATALOG_FILE, REMOVED_FILE = "catalog.parquet", "removed.parquet"
@@ -47,6 +57,49 @@ def training_directory(out: Path, *origins: Origin) -> Path:
     """
     first, *more = origins
     return Path("-".join([str(work_directory(out, first)), *(origin.fingerprint[:12] for origin in more)]))
+
+
+def write_stock(directory: Path, stock: Stock) -> None:
+    """The catalogue with its counts, what was removed, and the semantic IDs where there are some."""
+    stock.catalog.frame.with_columns(pl.Series(COUNT, stock.counts)).write_parquet(directory / CATALOG_FILE)
+    if stock.removed is not None:
+        removed = stock.catalog.item_ids.filter(pl.Series(stock.removed))
+        pl.DataFrame({ITEM_ID: removed}).write_parquet(directory / REMOVED_FILE)
+    if stock.ids is not None:
+        stock.ids.write_files(directory)
+
+
+def read_stock(artifact: Artifact, read_ids: Callable[[Catalog], ItemIds | None]) -> Stock:
+    """What `write_stock` wrote; the IDs are read by the model, which checks them against its catalogue."""
+    frame = read_table(artifact.file(CATALOG_FILE), {ITEM_ID: "id", COUNT: "count"})
+    catalog, counts = Catalog(frame.drop(COUNT)), frame[COUNT].to_numpy().astype(np.int64)
+    stock = Stock(catalog, counts, read_ids(catalog), changed="catalog" in artifact.made_from)
+    if not artifact.has(REMOVED_FILE):
+        return stock
+    gone = read_table(artifact.file(REMOVED_FILE), {ITEM_ID: "id"})[ITEM_ID].to_list()
+    return stock.without_items(gone) if gone else stock
+
+
+def write_facts(directory: Path, settings: Settings, training: Mapping[str, Any]) -> None:
+    """All settings, and the record of the training."""
+    write_json(directory / SETTINGS_FILE, settings.model_dump(mode="json"))
+    write_json(directory / TRAINING_FILE, dict(training))
+
+
+def read_training(artifact: Artifact) -> dict[str, Any]:
+    """The record of a saved model's training."""
+    return {name: value for name, value in artifact.json(TRAINING_FILE).items() if name != DATA}
+
+
+def in_words(training: Mapping[str, Any]) -> list[str]:
+    """How long it was trained, and which epoch was kept."""
+    words = [f"{training['epochs']} epochs"] if training.get("epochs") else []
+    best = training.get("best_value")
+    return [*words, f"best validation {best:.4f} in epoch {training.get('best_epoch')}"] if _is_number(best) else words
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float)
 
 
 def stored_settings(artifact: Artifact) -> dict[str, Any]:

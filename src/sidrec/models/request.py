@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sidrec.core.errors import InputError
 from sidrec.core.settings import Settings
 from sidrec.data.histories import Histories
 
@@ -43,3 +44,13 @@ class Request:
         if removed is None:
             return self
         return replace(self, allowed=~removed if self.allowed is None else self.allowed & ~removed)
+
+
+def check_asked(histories: Sequence[Sequence[str]], k: int, users: Sequence[str] | None) -> None:
+    """Refuse what is no question, before ids are looked up."""
+    if k < 1:
+        raise InputError(f"k is {k}; ask for at least one item.")
+    if isinstance(histories, str) or any(isinstance(history, str) for history in histories):
+        raise InputError("histories is a list of histories, each a list of item ids: [['a', 'b'], ['c']].")
+    if users is not None and len(users) != len(histories):
+        raise InputError(f"{len(users)} user ids for {len(histories)} histories; give one for each.")

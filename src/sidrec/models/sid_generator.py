@@ -18,6 +18,7 @@ from sidrec.core.progress import Progress
 from sidrec.core.settings import SEARCH, Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
+from sidrec.data.histories import MOST_HISTORY
 from sidrec.decoding.diffusion import Predict
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.metrics.ranking import ndcg_at, ranks_of
@@ -36,7 +37,7 @@ from sidrec.sids.tokenized_items import TokenizedItems
 from sidrec.training.loop import train
 from sidrec.training.objective import Objective
 from sidrec.training.options import TrainingOptions
-from sidrec.training.weights import read_weights, write_weights
+from sidrec.training.weights import restored, write_weights
 
 METRIC: Literal["ndcg@10"] = "ndcg@10"
 Network = TypeVar("Network", bound=nn.Module)
@@ -53,7 +54,7 @@ class SidTraining(TrainingOptions):
 class SidGeneratorSettings(Settings):
     """What every model that generates semantic IDs has."""
 
-    max_history: int = Field(20, ge=1)
+    max_history: int = Field(20, ge=1, le=MOST_HISTORY)
     """Newest items of a user that the model looks at."""
     search: Annotated[SearchSettings, SEARCH] = SearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -226,14 +227,15 @@ class SidGenerator(
 
         `items` is a data frame with `item_id` and text columns like the catalogue's; columns it lacks stay empty.
         """
-        stock = self.stock
-        assert stock.ids is not None
-        frame = as_catalog_rows(items, stock.catalog.frame)
-        grown = stock.ids.with_new_items(frame)
-        changed = stock.with_items(frame, grown)
-        # a request takes the stock first, so a network never knows less than the stock that it is asked about
-        self.network = self._with_items(self._fitted(), grown.semantic_ids)
-        self._stock = changed
+        with self._changing:
+            stock = self.stock
+            assert stock.ids is not None
+            frame = as_catalog_rows(items, stock.catalog.frame)
+            grown = stock.ids.with_new_items(frame)
+            changed = stock.with_items(frame, grown)
+            # a request takes the stock first, so a network never knows less than the stock that it is asked about
+            self.network = self._with_items(self._fitted(), grown.semantic_ids)
+            self._stock = changed
         return changed.catalog.item_ids.to_list()[len(stock) :]
 
     # ---- files ------------------------------------------------------------------------------------------------------
@@ -251,9 +253,7 @@ class SidGenerator(
         ids = ItemIds.read_files(artifact)
         ids.check_catalog(catalog, str(artifact.path))
         self._given = ids if ids.given else None
-        network = self._build(ids.semantic_ids)
-        read_weights(network, artifact.file(WEIGHTS_FILE))
-        self.network = network.eval()
+        self.network = restored(lambda: self._build(ids.semantic_ids), artifact.file(WEIGHTS_FILE)).eval()
         return ids
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -90,6 +90,21 @@ class Stock:
         if len(known.items) == 0:
             raise InputError("none of the history's items is in the catalogue, so there is no generation to explain.")
         return Request(known, k, self.allowed(allow, deny), exclude_seen).without(self.removed)
+
+    def ranked(self, request: Request, rank: Callable[[Request], Ranking]) -> Ranking:
+        """What `rank` finds for users with a history; those without one get the most popular items."""
+        request = request.without(self.removed)
+        empty = request.histories.lengths == 0
+        if not empty.any():
+            return rank(request)
+        items = np.full((len(request), request.k), -1, dtype=np.int32)
+        scores = np.full((len(request), request.k), -np.inf, dtype=np.float32)
+        items[empty], scores[empty] = popular_items(self.counts, request.k, request.allowed)
+        rest = np.flatnonzero(~empty)
+        if len(rest):
+            found = rank(request.take(rest))
+            items[rest], scores[rest] = found.items, found.scores
+        return Ranking(items, scores)
 
     def _matching(self, wanted: ItemFilter, name: str) -> NDArray[np.bool_]:
         mask = np.zeros(len(self), dtype=bool)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from sidrec.core.artifacts import Artifact
+from sidrec.core.checked_files import damaged, read_tensors, reason
 from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
 from sidrec.embeddings.embed import embed_new
@@ -56,6 +57,13 @@ class TextVectors:
         numbers = f"{FOLDER}/{NUMBERS_FILE}"
         if not artifact.has(numbers):
             return None
-        arrays = load_file(artifact.file(numbers))
-        vectors = arrays.pop(_VECTORS)
-        return cls(vectors, InputSpace.from_state(arrays), EmbeddingSpace.read_files(artifact, FOLDER))
+        file, space = artifact.file(numbers), EmbeddingSpace.read_files(artifact, FOLDER)
+        try:  # on one vector: whatever does not fit together shows there, and may raise anything
+            arrays = read_tensors(file)
+            vectors, axes = arrays.pop(_VECTORS), InputSpace.from_state(arrays)
+            like = axes.apply(space.missing_vector[None])
+        except Exception as error:
+            raise damaged(file, f"holds arrays that do not fit together ({reason(error)})") from None
+        if vectors.dtype != np.float32 or vectors.shape[1:] != like.shape[1:] or not np.isfinite(vectors).all():
+            raise damaged(file, f"its vectors {vectors.dtype} {vectors.shape} are not numbers of these axes")
+        return cls(vectors, axes, space)

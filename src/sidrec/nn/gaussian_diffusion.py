@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 Schedule = Literal["linear", "cosine", "truncated-linear", "sqrt"]
+MOST_STEPS = 100_000
 
 
 def noise_levels(schedule: Schedule, n_steps: int) -> Tensor:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidrec.core.artifacts import Origin, write
+from sidrec.core.artifacts import MANIFEST, Origin, write
+from sidrec.core.errors import ArtifactError, StorageError
 from sidrec.core.pages import markdown
 from sidrec.core.pages.blocks import Block, Charts, Facts, Heading, Words
 from sidrec.core.pages.page import render_page
@@ -46,6 +47,8 @@ class Report:
 def build_report(paths: Sequence[Path], out: Path, progress: Progress | None = None, *, n_examples: int = 3) -> Report:
     """Read the benchmarks and write the report into `out`, with so many users as examples."""
     progress, out = progress or SilentProgress(), Path(out)
+    for path in (*paths, out):
+        _refuse_bare_report(Path(path), written=path is out)
     benchmarks = read_benchmarks(paths)
     summaries, blocks = [], _overview(benchmarks)
     runs = [section for bench in benchmarks for section in bench.sections]
@@ -116,6 +119,18 @@ def _users(bench: Benchmark, n_users: int) -> list[Block]:
 
 def _repeats(section: SectionRuns, runs: Sequence[SectionRuns]) -> bool:
     return sum(other.section.title == section.section.title for other in runs) > 1
+
+
+def _refuse_bare_report(path: Path, *, written: bool) -> None:
+    """A report is made of a benchmark, never of a report; one without a manifest is not ours to replace."""
+    if not ((path / PAGE).is_file() and (path / MARKDOWN).is_file()):
+        return
+    if written and not (path / MANIFEST).is_file():
+        words = "holds a report of an earlier version, which does not say which of its files are its own"
+        raise StorageError(f"{path}: {words}; remove the folder and make the report again.", arguments=("out",))
+    if not written:
+        words = "is a report itself; make it anew with `sidrec report` from the folder that `sidrec benchmark` wrote."
+        raise ArtifactError(f"{path}: {words}", arguments=("runs",))
 
 
 def _write(out: Path, title: str, blocks: Sequence[Block]) -> None:

@@ -17,6 +17,7 @@ from sidrec.core.settings import Seed, Settings
 from sidrec.core.settings_table import in_brief
 from sidrec.sids.input_space import InputSpace
 from sidrec.sids.inputs import Floats, JoinedInputs, TokenizerInputs, as_inputs, check_width
+from sidrec.sids.vocabulary import MOST_CODES
 
 Codes = NDArray[np.int32]
 State = Mapping[str, NDArray[np.float32]]
@@ -48,6 +49,8 @@ class TokenizerSettings(Settings):
     def _sizes_are_possible(self) -> Self:
         if self.codebook_sizes is not None and (not self.codebook_sizes or min(self.codebook_sizes) < 1):
             raise ValueError("codebook_sizes needs at least one size, each at least 1")
+        if sum(self.sizes) > MOST_CODES:
+            raise ValueError(f"{sum(self.sizes):,} codes in all codebooks; at most {MOST_CODES:,} are possible")
         return self
 
     @property

@@ -15,7 +15,7 @@ from sidrec.core.checked_files import damaged, read_json
 from sidrec.core.checked_tables import read_table
 from sidrec.core.errors import InputError
 from sidrec.sids.id_keys import id_keys
-from sidrec.sids.vocabulary import Vocabulary
+from sidrec.sids.vocabulary import MOST_CODES, Vocabulary
 
 CODES_FILE = "codes.parquet"
 CODEBOOKS_FILE = "codebooks.json"
@@ -105,8 +105,8 @@ class SemanticIds:
         """What `write_files` wrote."""
         sizes_file, file = artifact.file(CODEBOOKS_FILE), artifact.file(CODES_FILE)
         sizes = read_json(sizes_file, _Codebooks).codebook_sizes
-        if not sizes or min(sizes) < 1 or max(sizes) >= 1 << 31:
-            raise damaged(sizes_file, "codebooks must have at least one code each")
+        if not sizes or min(sizes) < 1 or sum(sizes) > MOST_CODES:
+            raise damaged(sizes_file, f"codebooks must have at least one code each, and {MOST_CODES:,} in all at most")
         slots = [f"code_{slot}" for slot in range(len(sizes))]
         frame = read_table(file, {"item_id": "id", **dict.fromkeys(slots, "count")})
         if (frame.select(slots).max().to_numpy() >= np.array(sizes)).any():

@@ -79,12 +79,17 @@ class TokenizedItems:
         facts, where = read_json(artifact.file(SETTINGS_FILE), _Facts), str(artifact.path / SETTINGS_FILE)
         kind = find_tokenizer(facts.tokenizer).load_class()
         settings = kind.settings_class.parse(facts.settings, owner=kind.key, where=where)
+        tokenizer = _restored(kind, settings, artifact.file(WEIGHTS_FILE))
+        space = EmbeddingSpace.read_files(artifact) if facts.space else None
+        if space is not None and space.width != tokenizer.text_width:
+            words = f"is a tokenizer of vectors of {tokenizer.text_width} numbers, the items' have {space.width}"
+            raise damaged(artifact.file(WEIGHTS_FILE), words)
         return cls(
             ids=SemanticIds.read_files(artifact, fingerprint),
-            tokenizer=_restored(kind, settings, artifact.file(WEIGHTS_FILE)),
+            tokenizer=tokenizer,
             policy=facts.collisions,
             report=artifact.json(REPORT_FILE),
-            space=EmbeddingSpace.read_files(artifact) if facts.space else None,
+            space=space,
         )
 
     @classmethod

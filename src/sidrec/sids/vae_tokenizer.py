@@ -18,6 +18,7 @@ from sidrec.sids.base import Codes, State, Tokenizer, TokenizerSettings
 from sidrec.sids.id_keys import id_keys
 from sidrec.sids.inputs import Floats, TokenizerInputs
 from sidrec.sids.quality import relative_error, spread_sample
+from sidrec.training.building import at_most
 from sidrec.training.loop import train
 from sidrec.training.objective import Batch, Losses
 from sidrec.training.options import TrainingOptions
@@ -145,6 +146,7 @@ class VAETokenizer(Tokenizer):
 
     def _restore(self, state: State) -> None:
         mine = {name[6:]: torch.from_numpy(array) for name, array in state.items() if name.startswith("model.")}
-        self._model = self._build(mine["encoder.0.weight"].shape[1])
+        with at_most(sum(tensor.numel() for tensor in mine.values())):
+            self._model = self._build(mine["encoder.0.weight"].shape[1])
         self._model.load_state_dict(mine)
         self._model.eval()

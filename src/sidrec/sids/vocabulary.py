@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from sidrec.core.errors import SettingsError
 
+MOST_CODES = 1 << 24
+"""Of all codebooks together; more is a mistake or a lie, and tables are made as large as this number."""
+
 
 @dataclass(frozen=True)
 class Vocabulary:

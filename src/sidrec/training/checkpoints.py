@@ -24,6 +24,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from sidrec.core import artifacts
+from sidrec.core.checked_files import damaged, read_json, reason
 from sidrec.core.errors import ArtifactError, TrainingError
 from sidrec.core.settings import LENGTH, RATE, marked
 from sidrec.core.storage import recover, temporary
@@ -32,6 +33,7 @@ from sidrec.training.options import TrainingOptions
 from sidrec.training.weights import copied, frozen_hash, learned
 
 NAME = "checkpoint"
+_MOMENTS = ("exp_avg", "exp_avg_sq")
 OTHER_FROZEN_PART = "the frozen part of the network has other weights"
 
 
@@ -56,8 +58,13 @@ class RunState:
     """Epochs after which a longer run was planned."""
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> RunState:
-        return cls(**{**values, "stopping": EarlyStopping(**values["stopping"])})
+    def read(cls, file: Path) -> RunState:
+        """As it was written: what only looked at the kinds would turn whole numbers into others."""
+        checked, values = read_json(file, cls), read_json(file, dict[str, Any])
+        if min(checked.epoch, checked.step, checked.planned) < 0 or any("epoch" not in one for one in checked.history):
+            raise damaged(file, "says that no epoch was ever done")
+        plain = {name: values[name] for name in cls.__dataclass_fields__ if name in values and name != "stopping"}
+        return cls(**plain, stopping=checked.stopping)
 
     def goes_on(self, options: TrainingOptions) -> bool:
         """Whether a finished run has more to do with these options: more epochs, or more minutes, than it had."""
@@ -77,8 +84,7 @@ class Snapshot:
 
 def origin(module: nn.Module, n_samples: int, options: TrainingOptions) -> artifacts.Origin:
     """What a checkpoint belongs to; one of another module, task or way of training is not resumed."""
-    shapes = {name: f"{tuple(tensor.shape)} {tensor.dtype}" for name, tensor in learned(module).items()}
-    task = {"shapes": shapes, "frozen": frozen_hash(module), "n_samples": n_samples}
+    task = {"shapes": _shapes(learned(module)), "frozen": frozen_hash(module), "n_samples": n_samples}
     settings = {"options": options.method_values(), **task}
     return artifacts.Origin("checkpoint", settings=settings, seed=options.seed)
 
@@ -105,23 +111,54 @@ def load(workdir: Path, wanted: artifacts.Origin) -> Snapshot | None:
 
 
 def _snapshot(path: Path, found: artifacts.Artifact, wanted: artifacts.Origin) -> Snapshot:
-    state = RunState.from_json(found.json("state.json"))
-    changes = _changes(found.settings, wanted.settings, _may_change(state, wanted.settings["options"]))
+    state = RunState.read(found.file("state.json"))
+    try:
+        changes = _changes(found.settings, wanted.settings, _may_change(state, wanted.settings["options"]))
+    except (KeyError, TypeError, AttributeError):
+        raise damaged(path, "does not say which training it belongs to") from None
     if changes:
         raise TrainingError(
             f"{path}: belongs to another training ({'; '.join(changes)}); "
             "train with the same options, remove this folder to start anew, or choose another work directory."
         )
-    tensors = {name: load_file(found.file(f"{name}.safetensors")) for name in ("weights", "optimizer", "best")}
-    return Snapshot(state, **tensors)
+    tensors = {name: _load_tensors(found.file(f"{name}.safetensors")) for name in ("weights", "optimizer", "best")}
+    snapshot, shapes = Snapshot(state, **tensors), wanted.settings["shapes"]
+    _check_tensors(snapshot, shapes, path)
+    return snapshot
+
+
+def _load_tensors(file: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(file)
+    except Exception as error:  # a parser that is lied to may raise anything
+        raise damaged(file, f"is not a readable safetensors file ({reason(error)})") from None
+
+
+def _check_tensors(snapshot: Snapshot, shapes: Mapping[str, str], path: Path) -> None:
+    """Weights of exactly this network, and moments for parameters that it has."""
+    steps = {f"{name}/step": "() torch.float32" for name in shapes}
+    moments = {f"{name}/{moment}": shape for name, shape in shapes.items() for moment in _MOMENTS}
+    fits = {
+        "weights": _shapes(snapshot.weights) == shapes,
+        "best": _shapes(snapshot.best) in ({}, shapes),
+        "optimizer": _shapes(snapshot.optimizer).items() <= {**steps, **moments}.items()
+        and len(snapshot.optimizer) == 3 * len({name.rpartition("/")[0] for name in snapshot.optimizer}),
+    }
+    for part, fit in fits.items():
+        if not fit:
+            raise damaged(path / f"{part}.safetensors", "holds other tensors than this network has")
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, str]:
+    return {name: f"{tuple(tensor.shape)} {tensor.dtype}" for name, tensor in tensors.items()}
 
 
 def standing(workdir: Path) -> RunState | None:
     """Where the training in `workdir` stands, without reading its weights; None where there is no checkpoint."""
     try:
         found = artifacts.open_artifact(workdir / NAME, "checkpoint", verify=False)
-        return RunState.from_json(found.json("state.json"))
-    except (ArtifactError, ValueError, TypeError, KeyError):
+        return RunState.read(found.file("state.json"))
+    except ArtifactError:
         return None
 
 

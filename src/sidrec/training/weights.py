@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -12,9 +14,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sidrec.core.checked_files import damaged, reason
-from sidrec.core.errors import ArtifactError
+from sidrec.core.errors import ArtifactError, SidrecError
+from sidrec.training.building import at_most
 
 FROZEN = "frozen"
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def learned(module: nn.Module) -> dict[str, Tensor]:
@@ -50,6 +54,23 @@ def write_weights(module: nn.Module, file: Path) -> None:
     save_file(copied(learned(module)), file, metadata={FROZEN: frozen} if frozen else None)
 
 
+def restored(build: Callable[[], Network], file: Path) -> Network:
+    """The network that `build` makes, with the weights of a file; settings that lie about its size take no memory."""
+    shapes, frozen = _header(file)
+    try:
+        if frozen:  # weights that the file does not hold
+            network = build()
+        else:
+            with at_most(sum(math.prod(shape) for shape in shapes.values())):
+                network = build()
+    except SidrecError:
+        raise
+    except Exception as error:  # settings that are lied about may lead to any error
+        raise damaged(file, f"holds weights of another network than the settings say ({reason(error)})") from None
+    read_weights(network, file)
+    return network
+
+
 def read_weights(module: nn.Module, file: Path) -> None:
     """Take back what `write_weights` wrote; a module whose frozen part is another one is refused."""
     frozen = _check_header(module, file)
@@ -69,16 +90,21 @@ def read_weights(module: nn.Module, file: Path) -> None:
 def _check_header(module: nn.Module, file: Path) -> str:
     """Names, shapes and kinds before any tensor is read; gives the hash of the frozen part it was learned on."""
     wanted = {name: list(tensor.shape) for name, tensor in learned(module).items()}
-    try:
-        with safe_open(file, "pt") as stored:
-            found = {name: stored.get_slice(name).get_shape() for name in stored.keys()}  # noqa: SIM118
-            frozen = str((stored.metadata() or {}).get(FROZEN, ""))
-    except Exception as error:  # a parser that is lied to may raise anything
-        raise damaged(file, f"is not a readable safetensors file ({reason(error)})") from None
+    found, frozen = _header(file)
     odd = next((name for name in {**wanted, **found} if wanted.get(name) != found.get(name)), None)
     if odd is not None:
         raise damaged(file, f"{odd} has the shape {found.get(odd)}, this network needs {wanted.get(odd)}")
     return frozen
+
+
+def _header(file: Path) -> tuple[dict[str, list[int]], str]:
+    """The shapes that a file holds, and what it says of a frozen part."""
+    try:
+        with safe_open(file, "pt") as stored:
+            shapes = {name: stored.get_slice(name).get_shape() for name in stored.keys()}  # noqa: SIM118
+            return shapes, str((stored.metadata() or {}).get(FROZEN, ""))
+    except Exception as error:  # a parser that is lied to may raise anything
+        raise damaged(file, f"is not a readable safetensors file ({reason(error)})") from None
 
 
 def copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

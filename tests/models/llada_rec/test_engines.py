@@ -56,7 +56,7 @@ def test_a_missing_package_is_one_sentence(engine, package, monkeypatch, tmp_pat
     monkeypatch.setitem(sys.modules, package, None)
     message = rf"the {engine} engine needs the package {package}; install it with `pip install 'sidrec\[export\]'`"
     with pytest.raises(SettingsError, match=message):
-        open_graph(engine, tmp_path / "graph.onnx")
+        open_graph(engine, tmp_path / "graph.onnx", tmp_path / "graph.onnx")
 
 
 def test_an_unknown_engine() -> None:

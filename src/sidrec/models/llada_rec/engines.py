@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sidrec.core.errors import SettingsError
+from sidrec.core.checked_files import damaged, reason
+from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.decoding.beam import pick
 from sidrec.models.llada_rec.network import MaskPredictor
 
@@ -45,7 +46,10 @@ class ExportedNetwork:
                 "search.frozen_history needs the torch engine: this model's history sees the target, so it was "
                 "exported as one graph."
             )
-        first, keys, values = self._graphs[HISTORY](history, *self._tables)
+        found = self._graphs[HISTORY](history, *self._tables)
+        if len(found) != 3:
+            raise ArtifactError(f"{HISTORY}: gives {len(found)} answers instead of 3; export the model again.")
+        first, keys, values = found
         return (keys, values), first
 
     def cached_log_probs(
@@ -61,9 +65,22 @@ class ExportedNetwork:
         return pick(self._graphs[WHOLE](history, codes, *self._tables)[0], slots)
 
 
-def open_graph(engine: str, file: Path) -> Graph:
-    """The graph as a function of tensors, with as many threads as torch uses."""
-    return _onnx_runtime(file) if engine == "onnx" else _openvino(file)
+def open_graph(engine: str, file: Path, name: Path) -> Graph:
+    """The graph as a function of tensors, with as many threads as torch uses; `name` is how the file is called."""
+    try:
+        graph = _onnx_runtime(file) if engine == "onnx" else _openvino(file)
+    except SettingsError:
+        raise
+    except Exception as error:  # a runtime that is lied to may raise anything
+        raise damaged(name, f"is no graph that {engine} can read ({reason(error)})") from None
+
+    def run(*inputs: Tensor) -> list[Tensor]:
+        try:
+            return graph(*inputs)
+        except Exception as error:
+            raise damaged(name, f"does not compute what this model needs ({reason(error)})") from None
+
+    return run
 
 
 def _onnx_runtime(file: Path) -> Graph:

@@ -126,9 +126,9 @@ def load_graphs(engine: str, network: MaskPredictor, path: Path) -> ExportedNetw
     """Exported graphs; those of other weights are refused."""
     files = (HISTORY, STEP) if network.history_is_fixed else (WHOLE,)
     with opened(path, KIND) as artifact:
-        if artifact.made_from[WEIGHTS] != weights_of(network):
+        if artifact.made_from.get(WEIGHTS) != weights_of(network):
             raise ArtifactError(f"{path}: these are the graphs of another model; run `sidrec export` on this one.")
-        return ExportedNetwork(network, {name: open_graph(engine, artifact.file(name)) for name in files})
+        return ExportedNetwork(network, {name: open_graph(engine, artifact.file(name), path / name) for name in files})
 
 
 def weights_of(network: MaskPredictor) -> str:
