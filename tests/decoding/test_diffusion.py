@@ -95,6 +95,32 @@ def test_narrowing_beams_equal_the_literal_search(seed, n_steps):
 
 
 @settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), n_steps=st.integers(1, 3), lazy_block=st.sampled_from([0, 2]))
+def test_confidence_over_all_codes_equals_the_literal_search(seed, n_steps, lazy_block):
+    shape = (3, 3)
+    table, real = hashed_table(*shape, seed=seed), random_ids(*shape, share=0.3, seed=seed)
+    plan = SearchPlan(n_codes=3, n_steps=n_steps, beam_size=4, k=4, confidence="all", lazy_block=lazy_block)
+    result = search(as_predict(table, [0]), 1, plan, index_of(real, shape))
+    sizes, order = (4,) * n_steps, "adaptive, all codes"
+    assert ranked(result) == slow_search(table, 0, shape, n_steps=n_steps, beam_sizes=sizes, order=order, real=real)[:4]
+
+
+def test_the_surest_slot_by_all_codes_is_another_one_than_by_valid_codes():
+    """Slot 0 is surest of a code that no item has; among codes of items slot 1 is."""
+    told = torch.tensor([[0.9, 0.05, 0.05], [0.2, 0.7, 0.1]]).log()
+
+    def predict(codes, slots):
+        return told[slots]
+
+    index = index_of({(1, 1), (2, 0)}, (2, 3))
+    for confidence, first in (("all", 0), ("valid", 1)):
+        plan = SearchPlan(n_codes=2, n_steps=2, beam_size=2, k=2, confidence=confidence)
+        result = search(predict, 1, plan, index, trace=True)
+        assert result.trace is not None
+        assert int(result.trace.steps[0].chosen[0, 0, 0]) == first
+
+
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10_000), users=st.lists(st.integers(0, 6), min_size=1, max_size=5), n_steps=st.integers(1, 4)
 )

@@ -35,6 +35,17 @@ def test_absolute_positions_count_from_the_oldest():
     assert positions(*places(1, 2), 1).flatten().tolist() == [0, 1, 102, 103]
 
 
+def test_the_authors_positions_have_a_vector_for_every_age_and_slot():
+    """Padded on the left to two items, the target stands at item 2 (tokens 4 and 5), whatever its history."""
+    positions = Positions(n_codes=2, max_history=2, d_model=1, kind="authors")
+    with torch.no_grad():
+        positions.token.weight.copy_(torch.arange(6.0)[:, None])
+        positions.item.weight.copy_(torch.tensor([[0.0], [100.0], [200.0]]))
+    assert positions(*places(2, 2), 2).flatten().tolist() == [0, 1, 102, 103, 204, 205]
+    assert positions(*places(1, 2), 1).flatten().tolist() == [102, 103, 204, 205]
+    assert positions(*places(0, 2), 0).flatten().tolist() == [204, 205]
+
+
 def test_absolute_positions_of_a_padded_batch():
     positions = Positions(n_codes=2, max_history=3, d_model=4, kind="absolute")
     age, slot = places(3, 2)

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2] / "recipes"
 @pytest.mark.parametrize("name", bundled_recipes())
 def test_every_bundled_recipe_builds_its_model(name: str) -> None:
     recipe = read_recipe(name)
-    assert recipe.build().key == recipe.key == name.rpartition("/")[2]
+    assert recipe.build().key == recipe.key
+    assert name.rpartition("/")[2] in (recipe.key, f"{recipe.key}-authors")
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,29 @@ def test_the_papers_settings() -> None:
         assert settings["training"]["batch_size"] == 1024 and settings["training"]["epochs"] == 150
         options = settings["tokenize"]["options"]
         assert (options["n_codes"], options["codebook_size"], options["commitment_weight"]) == (4, 256, 0.25)
+        assert options["code_width"] == 32
+        assert (settings["head"], settings["positions"], settings["attention_dropout"]) == ("shared", "authors", 0.1)
+        masks = {name: value for name, value in settings["masking"].items() if name != "ratio_floor"}
+        assert masks == {
+            "next_item": "ratio",
+            "history_ratio": "per-sequence",
+            "history_input": "history",
+            "history_scale": "sum",
+        }
+        assert settings["search"]["confidence"] == "all"
+
+
+def test_the_authors_code() -> None:
+    settings = read_recipe("amazon2018-scientific/llada-rec-authors").build().settings.model_dump()
+    assert (settings["d_model"], settings["n_layers"], settings["training"]["epochs"]) == (128, 2, 12)
+    assert (settings["head"], settings["positions"], settings["attention_dropout"]) == ("shared", "authors", 0.1)
+    masks = {name: value for name, value in settings["masking"].items() if name != "ratio_floor"}
+    assert masks == {
+        "next_item": "exact-count",
+        "history_ratio": "per-item",
+        "history_input": "history-and-target",
+        "history_scale": "positions",
+    }
 
 
 def test_options_are_laid_over_the_recipe(tmp_path: Path) -> None:

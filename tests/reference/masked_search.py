@@ -109,6 +109,7 @@ def pending_slots(predicted: np.ndarray, codes: Codes, order: str, real: set[Cod
         return masked
     if order == "right-to-left":
         return masked[::-1]
+    real = None if order == "adaptive, all codes" else real
     surest = {
         slot: max(
             [float(p) for code, p in enumerate(predicted[slot]) if may_take(codes, slot, code, real)], default=-inf

@@ -102,8 +102,9 @@ class Stepper:
         """Beams with the step's pending slots; the slots that were asked (users, beams, n), and how sure each was."""
         count, n_filled = self.plan.slots_per_step[step], self._filled_before(step)
         slots = candidates(self.plan.order, masked_slots(beams.codes, self.plan.n_codes - n_filled), count)
-        log_probs = self._only_valid(self.predict(beams.codes, slots), beams.codes, slots, n_filled)
-        confidence = log_probs.amax(-1)
+        told = self.predict(beams.codes, slots)
+        log_probs = self._only_valid(told, beams.codes, slots, n_filled)
+        confidence = (told if self.plan.confidence == "all" else log_probs).amax(-1)
         columns = choose(self.plan.order, confidence, count)
         ready = replace(beams, pending=pick(slots, columns), log_probs=pick(log_probs, columns))
         return ready, slots, confidence

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 Order = Literal["adaptive", "left-to-right", "right-to-left"]
+Confidence = Literal["valid", "all"]
 
 
 def masked_slots(codes: Tensor, n_masked: int | None = None) -> Tensor:
@@ -29,7 +30,8 @@ def candidates(order: Order, masked: Tensor, count: int) -> Tensor:
 def choose(order: Order, confidence: Tensor, count: int) -> Tensor:
     """Columns (users, beams, count) of the candidates; adaptive takes the surest first, ties the lower slot.
 
-    Confidence (users, beams, candidates) is the highest log-probability of a code that may be taken.
+    Confidence (users, beams, candidates) is the highest log-probability of a code, by the plan one that may be
+    taken or any.
     """
     if order == "adaptive":
         return confidence.sort(dim=-1, descending=True, stable=True).indices[..., :count]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from sidrec.core.errors import SettingsError
-from sidrec.decoding.order import Order
+from sidrec.decoding.order import Confidence, Order
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class SearchPlan:
     order: Order = "adaptive"
     narrowing: tuple[int, ...] | None = None
     """Beam size of each step, instead of the same everywhere; approximate, so off unless asked for."""
+    confidence: Confidence = "valid"
+    """Which codes speak for a slot of the adaptive order: those that may be taken, or all."""
     lazy_block: int = 0
     """Beams predicted at a time, best first, until the rest cannot matter; 0 predicts all at once. Same result."""
 

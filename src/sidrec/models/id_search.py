@@ -36,6 +36,9 @@ class SearchSettings(Settings):
     n_steps: int | None = Field(None, ge=1)
     """Forward passes per generation (T); None means one per code."""
     order: Literal["adaptive", "left-to-right", "right-to-left"] = "adaptive"
+    confidence: Literal["valid", "all"] = "valid"
+    """Adaptive order: how sure a slot is, by its best code that some item can still have, or by its best code of all
+    (paper, whose search knows no items)."""
     only_real_items: bool = True
     """Only IDs some catalogue item has; False is the paper's literal search, which may return IDs of no item."""
     method: Literal["beam", "score-fitting", "score-all"] = "beam"
@@ -56,6 +59,7 @@ class SearchSettings(Settings):
             n_steps=self.n_steps or n_codes,
             beam_size=max(self.beam_size, k),
             order=self.order,
+            confidence=self.confidence,
             narrowing=self.narrowing,
             lazy_block=LAZY_BLOCK if self.lazy else 0,
         )
@@ -68,6 +72,8 @@ class LeftToRightSearch(SearchSettings):
     """One forward pass per code, always."""
     order: Literal["left-to-right"] = "left-to-right"
     """Each code was learned behind those before it."""
+    confidence: Literal["valid"] = "valid"
+    """The order is fixed, so nobody asks."""
     only_real_items: Literal[True] = True
     """Only beginnings of IDs that some catalogue item has."""
     method: Literal["beam"] = "beam"

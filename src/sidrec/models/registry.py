@@ -11,12 +11,13 @@ from typing import Any, Literal, TypeVar
 from sidrec.core.artifacts import Artifact, opened
 from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.core.registry import Registry, first_line
-from sidrec.core.settings import Settings, merge
+from sidrec.core.settings import Settings
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import HasSemanticIds
 from sidrec.sids.base import Tokenizer
 from sidrec.sids.registry import REGISTRY as TOKENIZER_REGISTRY
 from sidrec.sids.registry import row_of as tokenizer_row
+from sidrec.sids.tokenize import laid_over
 
 Family = Literal["floor", "item-id", "semantic-id"]
 
@@ -48,7 +49,7 @@ class ModelRow:
 
     def make(self, **values: Any) -> Recommender:
         """The model, not fitted; settings as the class's own constructor takes them."""
-        return self.load_class()(key=self.key, **self._over_defaults(values))
+        return self.load_class()(key=self.key, **laid_over(self.defaults, values))
 
     def build(self, values: Mapping[str, Any], *, where: str, section: str = "") -> Recommender:
         """The same from the plain values of a recipe."""
@@ -57,14 +58,7 @@ class ModelRow:
     def settings(self, values: Mapping[str, Any], *, where: str, section: str = "") -> Settings:
         """Wrong settings are reported all at once, with `where` they were read."""
         kind = self.load_class().settings_class
-        return kind.parse(self._over_defaults(values), owner=self.key, where=where, section=section)
-
-    def _over_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of the row's tokenizer mean nothing to another one, so they go when another is chosen."""
-        own, chosen = self.defaults.get("tokenize", {}), values.get("tokenize", {})
-        if isinstance(chosen, Mapping) and chosen.get("tokenizer", own.get("tokenizer")) != own.get("tokenizer"):
-            own = {name: value for name, value in own.items() if name != "options"}
-        return merge({**self.defaults, "tokenize": own} if own else self.defaults, values)
+        return kind.parse(laid_over(self.defaults, values), owner=self.key, where=where, section=section)
 
 
 MODELS: tuple[ModelRow, ...] = (

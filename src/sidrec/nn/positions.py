@@ -9,13 +9,16 @@ from torch import Tensor, nn
 from sidrec.core.errors import InputError
 from sidrec.nn.transformer import INITIAL_STD
 
+PositionKind = Literal["from-newest", "absolute", "authors"]
+
 
 class Positions(nn.Module):
     """Adds up two learned vectors per token.
 
     `from-newest`: the token's slot, and its item counted back from the target (target 0, newest history item 1), so
     that a longer history shifts nothing. `absolute`: the token's place in the flat sequence and its item's place in
-    it, both from the oldest (the authors' way).
+    it, both from the oldest. `authors`: the same two tables for histories that are padded on the left to `max_history`
+    items, so that places count from the newest: one vector of its own for every age and slot.
     """
 
     def __init__(
@@ -23,7 +26,7 @@ class Positions(nn.Module):
         n_codes: int,
         max_history: int,
         d_model: int,
-        kind: Literal["from-newest", "absolute"] = "from-newest",
+        kind: PositionKind = "from-newest",
     ) -> None:
         super().__init__()
         self.n_codes, self.max_history, self.kind = n_codes, max_history, kind
@@ -41,7 +44,8 @@ class Positions(nn.Module):
         if self.kind == "from-newest":
             vectors: Tensor = self.token(slot) + self.item(age)
             return vectors
-        item = (n_history - age).clamp(min=0)  # padding, older than the oldest item, is seen by nobody
+        n_before = self.max_history if self.kind == "authors" else n_history
+        item = (n_before - age).clamp(min=0)  # padding, older than the oldest item, is seen by nobody
         vectors = self.token(item * self.n_codes + slot) + self.item(item)
         return vectors
 

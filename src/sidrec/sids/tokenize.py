@@ -14,7 +14,7 @@ from pydantic import Field
 from sidrec.core.artifacts import Origin, forget_work, work_directory, write
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
-from sidrec.core.settings import Mark, Settings
+from sidrec.core.settings import Mark, Settings, merge
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.sids.base import Tokenizer
 from sidrec.sids.collisions import Policy, check_room, resolve
@@ -48,6 +48,17 @@ class TokenizeSettings(Settings):
     def build(self) -> Tokenizer:
         kind = find_tokenizer(self.tokenizer).load_class()
         return kind(kind.settings_class.parse(self.options, owner=kind.key, where="tokenizer"))
+
+
+def laid_over(defaults: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's values over some defaults of it, section by section.
+
+    Options of the defaults' tokenizer mean nothing to another one, so they go when another is chosen.
+    """
+    own, chosen = defaults.get("tokenize", {}), values.get("tokenize", {})
+    if isinstance(chosen, Mapping) and chosen.get("tokenizer", own.get("tokenizer")) != own.get("tokenizer"):
+        own = {name: value for name, value in own.items() if name != "options"}
+    return merge({**defaults, "tokenize": own} if own else defaults, values)
 
 
 def tokenize(

@@ -116,7 +116,7 @@ def test_one_pass_equals_every_target_alone() -> None:
     module = network(attention="inter-item-causal", positions="absolute")
     items = torch.tensor([[2, 0, 3, 1]])
     codes = module.item_tokens.codes_of(items[:, 1:]).masked_fill(torch.tensor([True, False]), -1)
-    together = module.one_pass_hidden(items[:, :-1], codes)
+    together = module.one_pass_hidden(items[:, :-1], codes, torch.full((len(items),), items.shape[1] - 1))
     for number in range(3):
         alone = module.target_hidden(items[:, : number + 1], codes[:, number])
         assert torch.allclose(together[:, number], alone, atol=1e-5)

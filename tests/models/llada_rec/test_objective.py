@@ -15,10 +15,10 @@ from reference.random_ids import random_ids
 from sidrec.data.histories import Histories
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.loss import masked_loss, total_loss
-from sidrec.models.llada_rec.masking import Noise
+from sidrec.models.llada_rec.masking import Noise, mask_by_ratio
 from sidrec.models.llada_rec.network import MaskPredictor, masked_order
 from sidrec.models.llada_rec.objective import OnePassObjective, PrefixObjective
-from sidrec.models.llada_rec.samples import every_prefix
+from sidrec.models.llada_rec.samples import PAD, every_prefix
 from sidrec.training.objective import Batch
 
 SIZES = (5, 4, 3)
@@ -86,6 +86,7 @@ OPTIONS = [
     {"head": "shared"},
     {"head": "shared", "masking": {"history_input": "history-and-target"}},
     {"positions": "absolute"},
+    {"positions": "authors"},
     {"history_mask_weight": 0.0},
     {"history_mask_weight": 0.0, "masking": {"history_input": "history-and-target"}},
     {"next_item_loss": False},
@@ -156,6 +157,33 @@ def test_one_pass_history_loss_counts_items_as_often_as_prefixes_do() -> None:
     assert losses.terms["history"].item() == pytest.approx(sum(p.item() for p in prefixes) / 7 / 2, rel=1e-5)
 
 
+@pytest.mark.parametrize("positions", ["absolute", "authors"])
+def test_company_does_not_change_a_windows_loss(positions: str) -> None:
+    """Beside a longer window a shorter one is padded; its own places stay where they were."""
+    settings = tiny(attention="inter-item-causal", positions=positions, samples="one-pass", max_history=6)
+    module, objective = network(settings), OnePassObjective(SEQUENCES, 3, settings)
+    generator = torch.Generator().manual_seed(0)
+    noise = [mask_by_ratio(torch.full((2, 1, 1), 0.5), (2, 6, 3), generator) for _ in range(2)]
+    windows = [torch.tensor([[0, 1, 2, 3, 4]]), torch.tensor([[5, 6, 0]])]
+    padded = torch.tensor([[0, 1, 2, 3, 4], [5, 6, 0, PAD, PAD]])
+    together = objective.group_losses(module, padded, *noise, 1)
+    alone = [
+        objective.group_losses(module, window, *(part.take(torch.tensor([row])) for part in noise), 1)
+        for row, window in enumerate(windows)
+    ]
+    for name in ("next_item", "history"):
+        assert together.terms[name].item() == pytest.approx(sum(a.terms[name].item() for a in alone), rel=1e-5)
+
+
+def test_one_pass_with_the_authors_places_equals_the_last_prefix() -> None:
+    """The last target of a window stands where a target stands that is asked for alone."""
+    settings = tiny(attention="inter-item-causal", positions="authors", samples="one-pass", max_history=6)
+    module = network(settings).eval()
+    clean, codes = torch.tensor([[0, 1, 2]]), torch.full((1, 3, 3), -1)
+    last = module.one_pass_hidden(clean, codes, torch.tensor([3]))[:, -1]
+    assert torch.allclose(last, module.target_hidden(clean, codes[:, -1]), atol=1e-5)
+
+
 def test_nothing_masked_is_exactly_zero() -> None:
     settings = tiny()
     module, objective = network(settings), PrefixObjective(SEQUENCES, 3, settings)
@@ -174,7 +202,7 @@ def test_equations_by_hand() -> None:
 
 
 @pytest.mark.parametrize("attention", ["bidirectional", "causal", "inter-item-causal", "intra-item-causal", "prefix"])
-@pytest.mark.parametrize("positions", ["from-newest", "absolute"])
+@pytest.mark.parametrize("positions", ["from-newest", "absolute", "authors"])
 def test_padding_and_company_do_not_change_a_users_loss(attention: str, positions: str) -> None:
     settings = tiny(attention=attention, positions=positions)
     module, objective = network(settings), PrefixObjective(SEQUENCES, 3, settings)

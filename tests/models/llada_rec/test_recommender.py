@@ -62,13 +62,31 @@ def model(attention: str = "prefix") -> LLaDARec:
 )
 def test_cycle_is_learned(way: dict[str, str]) -> None:
     """After item i comes item i + 1, always."""
+    assert cycle_recall(max_history=2, **way) > 0.9
+
+
+def cycle_recall(**settings: object) -> float:
+    """Recall@1 on the test items of a cycle, all of whose users are equally long."""
     shop = cycle(n_items=40, n_users=200, length=8)
-    settings = SMALL | {"d_model": 32, "dropout": 0.0, "history_mask_weight": 0.3, "max_history": 2}
     training = {"epochs": 20, "batch_size": 64, "learning_rate": 1e-2, "metric": None, "weight_decay": 0.0}
-    fitted = LLaDARec(**settings | {"training": training} | way).fit(shop)
+    base = SMALL | {"d_model": 32, "dropout": 0.0, "history_mask_weight": 0.3, "training": training}
     cases = shop.cases("test")
-    ranking = fitted.rank(Request(cases.histories, 10))
-    assert recall_at(ranks_of(ranking.items, cases.targets), 1) > 0.9
+    ranking = LLaDARec(**base | settings).fit(shop).rank(Request(cases.histories, 10))
+    return recall_at(ranks_of(ranking.items, cases.targets), 1)
+
+
+@pytest.mark.slow
+def test_the_history_loss_alone_can_learn_the_next_item_where_it_masks_the_target_too() -> None:
+    """Over the history alone it never trains the target's place, so that ablation would hold by construction."""
+    alone = {"next_item_loss": False, "max_history": 2, "history_mask_weight": 3.0}
+    assert cycle_recall(**alone, masking={"history_input": "history-and-target"}) > 0.6
+
+
+@pytest.mark.slow
+def test_one_pass_answers_for_histories_longer_than_any_in_training() -> None:
+    """Were places counted from the oldest item, a test item would stand where no training target stood."""
+    one_pass = {"attention": "inter-item-causal", "positions": "authors", "samples": "one-pass"}
+    assert cycle_recall(max_history=20, **one_pass) > 0.9
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -195,7 +213,27 @@ def test_ids_of_another_catalogue_are_refused(tmp_path: Path) -> None:
         LLaDARec(**SMALL).use_semantic_ids(tmp_path / "ids", data())
 
 
+def test_the_paper_as_a_preset() -> None:
+    """What is given is laid over it; only its values are kept."""
+    paper = LLaDARec(preset="paper", d_model=64, masking={"next_item": "exact-count"}).settings
+    assert (paper.d_model, paper.n_layers, paper.head, paper.positions) == (64, 4, "shared", "authors")
+    assert (paper.masking.next_item, paper.masking.history_scale) == ("exact-count", "sum")
+    assert paper.search.confidence == "all" and paper.tokenize.options["code_width"] == 32
+    again = type(paper).parse(paper.model_dump(mode="json"), owner="llada-rec")
+    assert again == paper
+    assert LLaDARec(preset="paper", tokenize={"tokenizer": "opq"}).settings.tokenize.options == {}
+    with pytest.raises(SettingsError, match="preset"):
+        LLaDARec(preset="papers")
+
+
+def test_attention_dropout_reaches_the_attention() -> None:
+    module = LLaDARec(**SMALL, attention_dropout=0.25)._build(model().semantic_ids)
+    assert [block.attention_dropout for block in module.transformer.layers()] == [0.25]
+
+
 def test_settings_that_contradict_each_other() -> None:
+    with pytest.raises(SettingsError, match="needs positions = authors"):
+        LLaDARec(samples="one-pass", attention="inter-item-causal")
     with pytest.raises(SettingsError, match="inter-item-causal"):
         LLaDARec(samples="one-pass")
     with pytest.raises(SettingsError, match="both losses"):

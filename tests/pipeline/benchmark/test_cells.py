@@ -40,11 +40,19 @@ def test_a_tokenizer_gets_ids_of_its_own_from_the_same_vectors():
     assert a.name != b.name
 
 
-def test_seeds_share_the_ids_and_not_the_model():
+def test_a_seed_redoes_the_tokenizer_too():
     found = cells([{"label": "a"}], seeds=[0, 5])
-    assert found["a", 0].stage.ids.name == found["a", 5].stage.ids.name
+    assert found["a", 0].stage.ids.name != found["a", 5].stage.ids.name
+    assert found["a", 0].stage.ids.vectors.name == found["a", 5].stage.ids.vectors.name
     assert found["a", 0].stage.name != found["a", 5].stage.name
     assert found["a", 5].recipe.values["training"]["seed"] == 5
+    assert found["a", 5].recipe.values["tokenize"]["options"]["seed"] == 5
+
+
+def test_seeds_can_share_the_ids():
+    found = cells([{"label": "a"}], seeds=[0, 5], tokenizer_seed="first")
+    assert found["a", 0].stage.ids.name == found["a", 5].stage.ids.name
+    assert found["a", 0].stage.name != found["a", 5].stage.name
 
 
 def test_the_budget_is_the_same_for_all_and_beats_recipes():
@@ -73,7 +81,7 @@ def test_a_section_can_run_the_recipes_as_they_are():
     given = {"scale": "tiny", "datasets": data, "budget": {"epochs": 1}, "settings": {"d_model": 8}, "seeds": [7]}
     found = cells([], section=[section], **given)
     committed = read_recipe("demo/sasrec-ce", "sasrec-ce").build().settings
-    expected = merge(committed.model_dump(mode="json"), {"training": {"seed": 7}})
+    expected = merge(committed.model_dump(mode="json"), {"training": {"seed": 7}, "tokenize": {"options": {"seed": 7}}})
     assert found["a", 7].recipe.values == expected
     assert found["b", 7].recipe.values == merge(expected, {"dropout": 0.15})
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from sidrec.core.settings import Settings
 from sidrec.models.id_search import SearchSettings
+from sidrec.models.llada_rec.presets import PRESETS
 from sidrec.models.sid_generator import SidGeneratorSettings
+from sidrec.nn.positions import PositionKind
+from sidrec.sids.tokenize import laid_over
 
 AttentionPattern = Literal["bidirectional", "prefix", "causal", "inter-item-causal", "intra-item-causal"]
 
@@ -37,7 +41,10 @@ class LLaDASearch(SearchSettings):
 
 
 class LLaDARecSettings(SidGeneratorSettings):
-    """Settings of the masked discrete-diffusion recommender."""
+    """Settings of the masked discrete-diffusion recommender.
+
+    `preset = "paper"` among the values: what is not given stands at the paper's value, see docs/notation.md.
+    """
 
     d_model: int = Field(256, ge=1)
     n_heads: int = Field(8, ge=1)
@@ -45,11 +52,14 @@ class LLaDARecSettings(SidGeneratorSettings):
     d_ff: int | None = Field(None, ge=1)
     """Width of the gated feed-forward part; None means 4 * d_model."""
     dropout: float = Field(0.1, ge=0, lt=1)
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of attention weights dropped in training (authors: 0.1; the paper does not name it)."""
     attention: AttentionPattern = "bidirectional"
     head: Literal["per-slot", "shared"] = "per-slot"
-    """`per-slot`: each slot chooses among its own K codes. `shared`: one softmax over the codes of all slots."""
-    positions: Literal["from-newest", "absolute"] = "from-newest"
-    """`from-newest`: slot, and item counted back from the target. `absolute`: places from the oldest item (authors)."""
+    """`per-slot`: each slot chooses among its own K codes. `shared`: one softmax over the whole vocabulary (paper)."""
+    positions: PositionKind = "from-newest"
+    """`from-newest`: slot, and item counted back from the target. `absolute`: places from the oldest item. `authors`:
+    places of histories padded on the left, one vector per age and slot (the authors' code)."""
     logit_temperature: float = Field(1.0, gt=0)
     history_mask_weight: float = Field(3.0, ge=0)
     """Weight of the history loss (lambda, Eq. loss_total); 0 switches the loss off."""
@@ -57,9 +67,21 @@ class LLaDARecSettings(SidGeneratorSettings):
     """False leaves the history loss alone (training ablation)."""
     samples: Literal["every-prefix", "one-prefix", "one-pass"] = "every-prefix"
     """`every-prefix`: each (history, next item) pair of each user (paper). `one-prefix`: one random pair per user and
-    epoch. `one-pass`: all targets of a user in one pass; needs inter-item-causal and absolute positions."""
+    epoch. `one-pass`: all targets of a user in one pass; needs inter-item-causal and positions that all targets share:
+    `authors`, or `absolute`, whose places beyond the longest training history stay untrained."""
     masking: MaskingSettings = MaskingSettings()
     search: LLaDASearch = LLaDASearch()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _over_the_preset(cls, values: Any) -> Any:
+        """A preset is a way of saying many settings at once and no setting itself: its values stay, its name goes."""
+        if not (isinstance(values, Mapping) and "preset" in values):
+            return values
+        name, own = str(values["preset"]), {key: value for key, value in values.items() if key != "preset"}
+        if name not in PRESETS:
+            raise ValueError(f"preset {name!r} is not one; choose from: {', '.join(PRESETS)}")
+        return laid_over(PRESETS[name], own)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -71,8 +93,10 @@ class LLaDARecSettings(SidGeneratorSettings):
             raise ValueError(
                 "samples = one-pass needs attention = inter-item-causal: only there do targets share a history"
             )
-        if self.samples == "one-pass" and self.positions != "absolute":
-            raise ValueError("samples = one-pass needs positions = absolute: one position per item for all its targets")
+        if self.samples == "one-pass" and self.positions == "from-newest":
+            raise ValueError(
+                "samples = one-pass needs positions = authors (or absolute): one position per item for all its targets"
+            )
         if self.samples == "one-pass" and self.masking.history_input != "history":
             raise ValueError("samples = one-pass needs masking.history_input = history")
         return self

@@ -38,7 +38,8 @@ class MaskPredictor(nn.Module):
         self.positions = Positions(self.n_codes, settings.max_history, d_model, settings.positions)
         self.dropout = nn.Dropout(settings.dropout)
         d_ff = settings.d_ff or 4 * d_model
-        self.transformer = Transformer(settings.n_layers, d_model, settings.n_heads, d_ff, settings.dropout)
+        dropout = (settings.dropout, settings.attention_dropout)
+        self.transformer = Transformer(settings.n_layers, d_model, settings.n_heads, d_ff, *dropout)
         self.shared_head = settings.head == "shared"
         self.head = nn.Parameter(torch.empty(self.n_codes, self.codebook_size, d_model))
         nn.init.normal_(self.tokens.weight, std=INITIAL_STD)
@@ -109,6 +110,15 @@ class MaskPredictor(nn.Module):
         hidden: Tensor = x.view(*codes.shape, -1)
         return hidden
 
+    def window_hidden(self, clean: Tensor, masked: Tensor, lengths: Tensor) -> Tensor:
+        """`hidden` of the history items alone of windows, as `one_pass_hidden` takes them."""
+        codes = self.item_tokens.codes_of(clean).masked_fill(masked, MASKED)
+        x = self.embed(codes, self._window_ages(clean, lengths), clean.shape[1])
+        hidden: Tensor = self.transformer(x, self.mask_for(clean.shape[1], None, with_target=False)).view(
+            *codes.shape, -1
+        )
+        return hidden
+
     def target_hidden(self, history: Tensor, codes: Tensor, visible: Tensor | None = None) -> Tensor:
         """The target's vectors only, (rows, n_codes, d_model): the last layer skips all other rows."""
         visible = None if visible is None else with_target_visible(visible)
@@ -117,21 +127,30 @@ class MaskPredictor(nn.Module):
         hidden: Tensor = self.transformer(x, mask, rows=self._target_rows)
         return hidden
 
-    def one_pass_hidden(self, clean: Tensor, codes: Tensor) -> Tensor:
-        """All targets of a sequence at once: `clean` are items 1..n-1 as history, `codes` those of items 2..n, targets.
+    def one_pass_hidden(self, clean: Tensor, codes: Tensor, lengths: Tensor) -> Tensor:
+        """All targets of a window at once: `clean` are items 1..n-1 as history, `codes` those of items 2..n, targets.
+        `lengths` (rows,) says how many targets a window has; padding stands on the right, where no real item looks.
 
         A clean item sees itself and older clean ones; a target sees the clean ones before it and itself: exactly
         what each (history, target) pair would see alone under `inter-item-causal`.
         """
         n_clean = clean.shape[1]
-        self.positions.check(n_clean)
-        numbers = torch.arange(n_clean, device=clean.device)
-        ages = n_clean - torch.cat([numbers, numbers + 1])
+        ages = self._window_ages(clean, lengths)
+        ages = torch.cat([ages, (ages - 1).clamp_min(0)], -1)
         x = self.embed(torch.cat([self.item_tokens.codes_of(clean), codes], 1), ages, n_clean)
         mask = one_pass_mask(n_clean, self.n_codes).to(clean.device)
         x = self.transformer(x, mask, rows=slice(n_clean * self.n_codes, None))
         hidden: Tensor = x.view(*codes.shape, -1)
         return hidden
+
+    def _window_ages(self, clean: Tensor, lengths: Tensor) -> Tensor:
+        """How far each history item of a window stands before the last target: by row, where places count from it."""
+        width = clean.shape[1]
+        self.positions.check(width)
+        numbers = torch.arange(width, device=clean.device)
+        if self.positions.kind == "authors":
+            return (lengths[:, None] - numbers).clamp_min(0)
+        return width - numbers
 
     def target_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor | None = None) -> Tensor:
         """`log_probs` of targets alone: (rows, s, codebook_size)."""

@@ -179,19 +179,18 @@ class OnePassObjective(_Objective):
         items, next_noise, history_noise = items.to(device), next_noise.to(device), history_noise.to(device)
         clean, target = items[:, :-1], items[:, 1:]  # (rows, targets)
         real = target != PAD
-        count = clean.shape[1]
+        lengths, count = real.sum(1), clean.shape[1]
         next_item = past = torch.zeros(())
         if self.settings.next_item_loss:
             noise = Noise(next_noise.masked[:, :count] & real[..., None], next_noise.weight[:, :count])
             codes = module.item_tokens.codes_of(target)
-            # padding stands on the right, where no real item looks, so the pattern alone hides it
-            hidden = module.one_pass_hidden(clean, codes.masked_fill(noise.masked, MASKED))
+            hidden = module.one_pass_hidden(clean, codes.masked_fill(noise.masked, MASKED), lengths)
             next_item = _weighted(module, hidden, codes, noise)
         if self.settings.history_mask_weight > 0:
             behind = real.flip(1).cumsum(1).flip(1)  # targets that have this item in their history
             weight = history_noise.weight[:, :count] * behind[..., None]
             noise = Noise(history_noise.masked[:, :count] & real[..., None], weight)
-            hidden = module.hidden(clean, noise.masked, with_target=False)
+            hidden = module.window_hidden(clean, noise.masked, lengths)
             past = _weighted(module, hidden, module.item_tokens.codes_of(clean), noise)
         return self._losses(next_item / n_targets, past * self.history_scale / n_targets)
 

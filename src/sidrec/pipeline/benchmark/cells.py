@@ -130,6 +130,8 @@ def _values(
         values = merge(_base_values(plan, merge(model.defaults, base.values), cls, over), budget.values(cls))
     if "training" in cls.model_fields:
         values = merge(values, {"training": {"seed": seed}})
+    if TOKENIZE in cls.model_fields and plan.tokenizer_seed == "each":
+        values = merge(values, {TOKENIZE: {"options": {"seed": seed}}})
     embedding = merge(model.defaults.get(EMBEDDING, {}), values.get(EMBEDDING, {}))
     if embedding.get("from_model") is not None:
         values = {**values, EMBEDDING: _with_source(plan, section, dataset, embedding)}

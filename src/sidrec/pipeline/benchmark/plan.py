@@ -95,6 +95,9 @@ class Plan(Settings):
     title: str
     scale: ScaleName = "small"
     seeds: tuple[Seed, ...] = Field((0,), min_length=1)
+    tokenizer_seed: Literal["each", "first"] = "each"
+    """`each`: a seed redoes the tokenizer too, so that intervals over seeds hold its luck. `first`: all seeds share the
+    IDs that their recipe makes, which is cheaper and tells of training alone."""
     processes: int = Field(1, ge=1)
     ks: tuple[Annotated[int, Field(ge=1)], ...] = Field((1, 5, 10), min_length=1)
     exclude_seen: bool = False
