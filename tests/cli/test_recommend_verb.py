@@ -87,6 +87,13 @@ def test_filters(run, model, words, expected):
     assert {item["item_id"] for item in found["items"]} == expected
 
 
+def test_a_value_that_no_item_has_is_told(run):
+    code, out, _ = run("popular", "--history", "P00001", "--deny", "item_id=P99", "--deny", "brand=nobody", "-k", "1")
+    assert code == 0
+    assert "note: 1 of the 1 item ids of a filter are not in the catalogue, such as 'P99'." in out
+    assert "note: no item has brand=nobody" in out
+
+
 def test_fewer_items_than_asked_for(run):
     out = run("popular", "--history", "P00001", "--allow-items", "P00003")[1]
     assert "only 1 item is left by the filters" in out
@@ -141,7 +148,7 @@ def test_many_users(run, folder):
         (("model", "--input", "u", "--output", "o", "--explain"), "--explain draws one generation"),
         (("model", "--history", "a", "--titles"), "--titles is for the output file"),
         (("model", "--input", "u", "--output", "o"), "u: no such file; give a parquet file with columns user_id"),
-        (("model", "--history", "a", "--allow", "brand"), "--allow brand: write it as column=value"),
+        (("model", "--history", "a", "--allow", "brand"), "the filter 'brand' cannot be read"),
         (("model", "--history", "a", "--allow", "colour=red"), "the catalogue has no column colour; it has: item_id"),
         (("model", "--history", "a", "--deny", "a=b", "--deny-items", "c"), "give either --deny-items or --deny"),
         (("model", "--history", "a", "--set", "d_model=3"), "--set d_model: only the search can be set here"),
@@ -154,7 +161,7 @@ def test_many_users(run, folder):
         (("popular", "--history", "a", "--engine", "onnx"), "is a popularity model, which runs by torch only"),
         (("popular", "--history", "P00001", "--explain"), "popularity does not generate step by step"),
         (("nothing", "--history", "a"), "nothing: no such directory; make one with `sidrec train`."),
-        (("model", "--history", "P00001", "-k", "0"), "k is 0; ask for at least one item."),
+        (("model", "--history", "P00001", "-k", "0"), "k is 0; ask for a whole number of items"),
     ],
 )
 def test_mistakes_are_one_sentence_and_exit_code_2(run, words, message):

@@ -11,10 +11,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import ArtifactError, InputError, SettingsError
+from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
 from sidrec.data.synthetic import clusters
@@ -32,7 +34,9 @@ HISTORIES = [["thing-1", "thing-2"], ["thing-9"], ["thing-30", "thing-25", "thin
 
 @cache
 def data() -> Dataset:
-    return clusters(n_clusters=4, cluster_size=8, n_users=60, length=6)
+    found = clusters(n_clusters=4, cluster_size=8, n_users=60, length=6)
+    facts = {"price": [float(item) for item in range(32)], "in_stock": [item % 3 > 0 for item in range(32)]}
+    return replace(found, catalog=Catalog(found.catalog.frame.with_columns(pl.DataFrame(facts))))
 
 
 def tiny(key: str) -> dict[str, Any]:
@@ -102,6 +106,23 @@ def test_a_catalogue_column_filters(key):
     assert all(not set(ids) & inside and len(ids) == 10 for ids in denied.item_ids)
     with pytest.raises(InputError, match="no column colour"):
         fitted(key).recommend(HISTORIES, allow={"colour": ["red"]})
+
+
+FILTERS: list[tuple[dict[str, Any], set[int]]] = [
+    ({"deny": {"in_stock": [False]}}, {item for item in range(32) if item % 3 > 0}),
+    ({"deny": {"in_stock": False, "price": {">=": 20}}}, {item for item in range(20) if item % 3 > 0}),
+    ({"deny": "in_stock=false and price>=20"}, {item for item in range(32) if item < 20 or item % 3 > 0}),
+    ({"allow": "5<=price<20 and in_stock=true", "deny": ["thing-7"]}, {5, 8, 10, 11, 13, 14, 16, 17, 19}),
+    ({"allow": {"price": {"<": 9, "not": 3}}}, {0, 1, 2, 4, 5, 6, 7, 8}),
+]
+
+
+def test_nothing_denied_comes_back(key):
+    for filters, left in FILTERS:
+        answer = fitted(key).recommend([*HISTORIES, [], ["no-such"]], k=32, **filters)
+        for ids in answer.item_ids:
+            assert {int(item_id.removeprefix("thing-")) for item_id in ids} == left, filters
+        assert answer.notes == ()
 
 
 def test_more_asked_than_allowed_gives_all_that_is_allowed(key):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-import pytest
 
-from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
 
 CATALOG = Catalog(
@@ -21,16 +19,3 @@ def test_indices_and_titles() -> None:
     assert Catalog(pl.DataFrame({"item_id": ["q"]})).titles == ["q"]
     assert Catalog(pl.DataFrame({"item_id": ["q", "r"], "title": [["a", "b"], None]})).titles == ["a, b", "r"]
     assert Catalog(pl.DataFrame({"item_id": ["q"], "title": [{"x": 1}]})).titles == ["q"]
-
-
-@pytest.mark.parametrize(
-    ("column", "values", "hit"),
-    [("tags", ["x"], [True, False, False]), ("tags", ["y"], [True, True, False]), ("n", ["1"], [True, False, True])],
-)
-def test_matching(column: str, values: list[str], hit: list[bool]) -> None:
-    assert CATALOG.matching(column, values).tolist() == hit
-
-
-def test_matching_names_the_columns_there_are() -> None:
-    with pytest.raises(InputError, match="no column colour; it has: item_id, title, tags, n"):
-        CATALOG.matching("colour", ["red"])

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.errors import InputError, SettingsError, SidrecWarning
 from sidrec.data.synthetic import clusters, cycle
 from sidrec.models.popularity import Popularity, PopularitySettings
 from sidrec.models.ranking import Recommendations
@@ -45,11 +45,13 @@ def test_fit_with_out_saves(tmp_path):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m: m.recommend([["stop-1"]], k=0), "k is 0; ask for at least one item"),
+        (lambda m: m.recommend([["stop-1"]], k=0), "k is 0; ask for a whole number"),
+        (lambda m: m.recommend([["stop-1"]], k="5"), "k is '5'; ask for a whole number"),
+        (lambda m: m.recommend([["stop-1"]], users="u"), "users is a list of user ids"),
         (lambda m: m.recommend("stop-1"), "histories is a list of histories"),
         (lambda m: m.recommend(["stop-1"]), "histories is a list of histories"),
-        (lambda m: m.recommend([["stop-1"]], allow="stop-2"), "allow is a list of item ids"),
-        (lambda m: m.recommend([["stop-1"]], deny="stop-2"), "deny is a list of item ids"),
+        (lambda m: m.recommend([["stop-1"]], allow="stop-2"), "the filter 'stop-2' cannot be read.*item ids as a list"),
+        (lambda m: m.recommend([["stop-1"]], deny="stop-2"), "the filter 'stop-2' cannot be read"),
         (lambda m: m.recommend([["stop-1"]], deny={"brand": ["x"]}), "no column brand; it has: item_id, title"),
     ],
 )
@@ -62,18 +64,21 @@ def test_nobody_asks_and_nobody_is_answered(model):
     assert model.recommend([]) == Recommendations([], [], [], [], [])
 
 
-def test_unknown_filter_ids_are_no_error(model):
-    assert model.recommend([["stop-1"]], k=2, allow=["stop-3", "gone"]).item_ids == [["stop-3"]]
-    assert len(model.recommend([["stop-1"]], k=6, deny=["gone"]).item_ids[0]) == 6
+def test_unknown_filter_ids_are_told_and_no_error(model):
+    with pytest.warns(SidrecWarning, match="1 of the 2 item ids of a filter are not in the catalogue, such as 'gone'"):
+        answer = model.recommend([["stop-1"]], k=2, allow=["stop-3", "gone"])
+    assert answer.item_ids == [["stop-3"]] and "such as 'gone'" in answer.notes[0] and "'gone'" in repr(answer)
+    with pytest.warns(SidrecWarning):
+        assert len(model.recommend([["stop-1"]], k=6, deny=["gone"]).item_ids[0]) == 6
 
 
 def test_a_filter_on_a_list_column_means_contains():
     data = clusters(n_clusters=3, cluster_size=5, n_users=20, length=4)
     model = Popularity().fit(data)
-    mask = model.stock.allowed({"categories": ["kitchen 0"]}, None)
+    mask = model.stock.filtered({"categories": ["kitchen 0"]}, None).mask
     assert mask is not None
     assert mask.tolist() == [True] * 5 + [False] * 10
-    assert model.stock.allowed(None, None) is None
+    assert model.stock.filtered(None, None).mask is None
 
 
 def test_recommendations_as_a_frame():

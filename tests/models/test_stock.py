@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sidrec.core.errors import InputError
+from sidrec.core.errors import InputError, SidrecWarning
 from sidrec.data.catalog import Catalog
 from sidrec.models.ranking import Ranking
 from sidrec.models.stock import Stock
@@ -43,12 +43,13 @@ def test_removals_that_cannot_be_are_refused(stock: Stock, item_ids: list[str], 
 
 def test_filters_by_hand(stock: Stock) -> None:
     def mask(allow: object, deny: object) -> list[bool]:
-        found = stock.allowed(allow, deny)  # type: ignore[arg-type]
+        found = stock.filtered(allow, deny).mask  # type: ignore[arg-type]
         assert found is not None
         return found.tolist()
 
-    assert stock.allowed(None, None) is None
-    assert mask(["a", "zz"], None) == [True, False, False]
+    assert stock.filtered(None, None).mask is None
+    with pytest.warns(SidrecWarning, match="1 of the 2 item ids of a filter are not in the catalogue, such as 'zz'"):
+        assert mask(["a", "zz"], None) == [True, False, False]
     assert mask({"brand": ["x"]}, ["c"]) == [True, False, False]
     assert mask(None, {"brand": ["x"]}) == [False, True, False]
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sidrec.core.errors import InputError, StorageError
+from sidrec.core.errors import InputError, SidrecWarning, StorageError
 from sidrec.data.synthetic import demo_shop
 from sidrec.models.content import content_of
 from sidrec.models.popularity import Popularity
@@ -78,7 +78,8 @@ def test_titles_are_left_out_unless_asked_for(model, users, tmp_path):
 
 
 def test_every_user_of_an_empty_allowance_gets_an_empty_list(model, users, tmp_path):
-    recommend_many(model, users, tmp_path / "out.parquet", allow=["nowhere"])
+    with pytest.warns(SidrecWarning, match="'nowhere'"):
+        recommend_many(model, users, tmp_path / "out.parquet", allow=["nowhere"], batch_users=7)
     assert pl.read_parquet(tmp_path / "out.parquet")["item_ids"].to_list() == [[]] * N_USERS
 
 
@@ -187,9 +188,23 @@ def test_long_filters_are_told_apart(model, shop, users, tmp_path):
     ids = shop.catalog.item_ids
     recommend_many(model, users, tmp_path / "out.parquet", deny=ids[:30])
     middle = ids[:30].to_list()
-    middle[15] = "nowhere"
+    middle[15] = ids[40]
     assert not recommend_many(model, users, tmp_path / "out.parquet", deny=pl.Series(middle)).skipped
     assert recommend_many(model, users, tmp_path / "out.parquet", deny=middle).skipped
+
+
+def test_a_filter_that_can_be_read_once_holds_for_every_batch(model, shop, users, tmp_path):
+    denied = shop.catalog.item_ids[:50].to_list()
+    recommend_many(model, users, tmp_path / "out.parquet", deny=iter(denied), batch_users=7)
+    found = pl.read_parquet(tmp_path / "out.parquet")["item_ids"].to_list()
+    assert not {item_id for row in found for item_id in row} & set(denied)
+
+
+def test_denied_columns_and_denied_text_are_two_jobs(model, users, tmp_path):
+    brand = model.catalog.frame["brand"][0]
+    recommend_many(model, users, tmp_path / "out.parquet", deny={"brand": brand, "categories": "Kitchen"})
+    words = f"brand={brand} and categories=Kitchen"
+    assert not recommend_many(model, users, tmp_path / "out.parquet", deny=words).skipped
 
 
 def test_a_strange_file_in_the_way_is_left_alone(model, users, tmp_path):

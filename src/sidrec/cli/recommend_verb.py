@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shlex
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from sidrec.data.item_filter import ItemFilter
     from sidrec.models.base import Recommender
     from sidrec.models.ranking import Recommendations
-    from sidrec.models.request import ItemFilter
     from sidrec.pipeline.recommend_many import Asked, BatchSummary
 
 Words = list[str] | None
@@ -30,9 +31,11 @@ def recommend(
     k: Annotated[int, typer.Option("-k", "--k", help="How many items.")] = 10,
     exclude_seen: Annotated[bool, typer.Option("--exclude-seen", help="Leave out what the user already had.")] = False,
     allow_items: Annotated[Words, typer.Option("--allow-items", help="Only these item ids: a,b.")] = None,
-    allow: Annotated[Words, typer.Option("--allow", help="Only items with this: column=value,value.")] = None,
+    allow: Annotated[
+        Words, typer.Option("--allow", help="Only items with this: 'brand=Acme,Zoll', '20<=price<50'.")
+    ] = None,
     deny_items: Annotated[Words, typer.Option("--deny-items", help="None of these item ids: a,b.")] = None,
-    deny: Annotated[Words, typer.Option("--deny", help="No items with this: column=value,value.")] = None,
+    deny: Annotated[Words, typer.Option("--deny", help="No items with this: 'in_stock=false', 'price<20'.")] = None,
     assignments: Annotated[
         Words, typer.Option("--set", help="A search setting of llada-rec, such as search.beam_size=20; repeatable.")
     ] = None,
@@ -53,6 +56,7 @@ def recommend(
     """
     _check_one_way(history, input, output, explain=explain, titles=titles)
     from sidrec.cli import console
+    from sidrec.core.errors import SidrecWarning
     from sidrec.models.capabilities import Explains
     from sidrec.pipeline.recommend_many import recommend_many
 
@@ -62,6 +66,7 @@ def recommend(
         "allow": _filter(allow_items, allow, "allow"),
         "deny": _filter(deny_items, deny, "deny"),
     }
+    warnings.simplefilter("ignore", SidrecWarning)  # what they say is a part of every answer here
     loaded = _load(model, assignments or [], Way(engine, graphs))
     if input is not None and output is not None:
         summary = recommend_many(
@@ -139,20 +144,16 @@ def _split(text: str) -> list[str]:
     return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
 
 
-def _filter(item_ids: Words, columns: Words, name: str) -> ItemFilter | None:
+def _filter(item_ids: Words, texts: Words, name: str) -> Sequence[ItemFilter] | None:
+    """The options of one name: several that name values of one column mean any of these values."""
     from sidrec.core.errors import SettingsError
+    from sidrec.data.item_filter import ItemFilter, united
 
-    if item_ids and columns:
+    if item_ids and texts:
         raise SettingsError(f"give either --{name}-items or --{name} column=value, not both.")
     if item_ids:
-        return [item_id for text in item_ids for item_id in _split(text)]
-    wanted: dict[str, list[str]] = {}
-    for text in columns or []:
-        column, equals, values = text.partition("=")
-        if not equals or not values:
-            raise SettingsError(f"--{name} {text}: write it as column=value, for example --{name} category=Lamps.")
-        wanted.setdefault(column.strip(), []).extend(_split(values))
-    return wanted or None
+        return [ItemFilter.of([item_id for text in item_ids for item_id in _split(text)], name)]
+    return united([ItemFilter.of(text, name) for text in texts]) if texts else None
 
 
 def _as_dict(model: Recommender, history: list[str], answer: Recommendations) -> dict[str, Any]:
@@ -162,6 +163,7 @@ def _as_dict(model: Recommender, history: list[str], answer: Recommendations) ->
         "history": history,
         "fallback": answer.fallback[0],
         "unknown_items": answer.unknown_items[0],
+        "notes": list(answer.notes),
         "items": [{"item_id": item_id, "title": title, "score": score} for item_id, title, score in columns],
     }
 
@@ -178,6 +180,8 @@ def show(answer: Recommendations, k: int) -> None:
         console.say(
             f"{unknown} of the history's items {'is' if unknown == 1 else 'are'} not in the catalogue; skipped."
         )
+    for note in answer.notes:
+        console.say(f"note: {note}")
     if answer.fallback[0]:
         console.say("fallback: nothing of the history is known, so these are the most popular items.")
     if len(rows) < k:

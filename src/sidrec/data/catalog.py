@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.errors import InputError
+from sidrec.data.item_masks import ItemMasks
 from sidrec.data.schema import ITEM_ID, TITLE
 
 
@@ -53,14 +53,7 @@ class Catalog:
         shown = column.cast(pl.String, strict=False).to_list()
         return [title or item_id for title, item_id in zip(shown, ids, strict=True)]
 
-    def matching(self, column: str, values: Sequence[str]) -> NDArray[np.bool_]:
-        """Items whose `column` equals one of `values` (for a list column: contains one of them)."""
-        if column not in self.frame.columns:
-            raise InputError(f"the catalogue has no column {column}; it has: {', '.join(self.frame.columns)}.")
-        series = self.frame[column]
-        wanted = [str(value) for value in values]
-        if isinstance(series.dtype, pl.List):
-            hit = series.cast(pl.List(pl.String)).list.eval(pl.element().is_in(wanted)).list.any()
-        else:
-            hit = series.cast(pl.String).is_in(wanted)
-        return hit.fill_null(False).to_numpy().astype(bool)
+    @cached_property
+    def masks(self) -> ItemMasks:
+        """Filters as masks over the items, kept between requests."""
+        return ItemMasks(self.frame, self.index_of)

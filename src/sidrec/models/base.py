@@ -22,6 +22,7 @@ from sidrec.core.settings_table import in_brief
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
+from sidrec.data.item_filter import FilterLike
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.capabilities import Searches
 from sidrec.models.content import PREFIX, named_content
@@ -41,7 +42,7 @@ from sidrec.models.model_files import (
 )
 from sidrec.models.ranking import Ranking, Recommendations
 from sidrec.models.records import Records
-from sidrec.models.request import ItemFilter, Request, check_asked
+from sidrec.models.request import Request, check_asked
 from sidrec.models.standing import Standing, standing
 from sidrec.models.stock import Stock
 from sidrec.training import checkpoints
@@ -127,8 +128,8 @@ class Recommender(ABC):
         k: int = 10,
         *,
         exclude_seen: bool = False,
-        allow: ItemFilter | None = None,
-        deny: ItemFilter | None = None,
+        allow: FilterLike | None = None,
+        deny: FilterLike | None = None,
         users: Sequence[str] | None = None,
         search: Settings | Mapping[str, Any] | None = None,
     ) -> Recommendations:
@@ -141,9 +142,9 @@ class Recommender(ABC):
         rows = [stock.catalog.index_of([str(item_id) for item_id in history]) for history in histories]
         unknown = [int((row < 0).sum()) for row in rows]
         known = Histories.from_lists([row[row >= 0] for row in rows])
-        allowed = stock.allowed(allow, deny)
-        ranking = self._ranked(Request(known, k, allowed, exclude_seen, users, self._parsed_search(search)), stock)
-        return stock.answer(ranking, fallback=[len(row) == 0 for row in known], unknown=unknown)
+        left = stock.filtered(allow, deny)
+        ranking = self._ranked(Request(known, k, left.mask, exclude_seen, users, self._parsed_search(search)), stock)
+        return stock.answer(ranking, [len(row) == 0 for row in known], unknown, left.notes)
 
     def rank(self, request: Request) -> Ranking:
         """The same in item indices, for evaluation and batch jobs; empty histories get the most popular items."""

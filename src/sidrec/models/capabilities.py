@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Dataset
+from sidrec.data.item_filter import FilterLike
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.id_search import Generation
 from sidrec.models.ranking import RankReport
-from sidrec.models.request import ItemFilter, Request
+from sidrec.models.request import Request
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.sids.tokenized_items import TokenizedItems
@@ -90,8 +91,8 @@ class Explains(ABC):
         k: int = 10,
         *,
         exclude_seen: bool = False,
-        allow: ItemFilter | None = None,
-        deny: ItemFilter | None = None,
+        allow: FilterLike | None = None,
+        deny: FilterLike | None = None,
     ) -> Generation:
         """One generation with everything that happened in it."""
 

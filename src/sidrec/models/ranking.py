@@ -44,13 +44,15 @@ class Recommendations:
     """True where nothing of the history is known, so the list is the most popular items."""
     unknown_items: list[int]
     """How many of the history's items the catalogue does not have; they were skipped."""
+    notes: tuple[str, ...] = ()
+    """What should be known about the filters: values that no item has."""
 
     def __repr__(self) -> str:
         """The first lists, as far as one likes to read."""
         shown = [self._shown(request) for request in range(min(len(self.item_ids), _SHOWN_LISTS))]
         more = len(self.item_ids) - len(shown)
         rest = [f"and {more:,} more"] if more else []
-        return "\n".join([f"Recommendations({len(self.item_ids):,} lists)", *shown, *rest])
+        return "\n".join([f"Recommendations({len(self.item_ids):,} lists)", *self.notes, *shown, *rest])
 
     def _shown(self, request: int) -> str:
         note = " (most popular: nothing of the history is known)" if self.fallback[request] else ""

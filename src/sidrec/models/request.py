@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from sidrec.core.errors import InputError
 from sidrec.core.settings import Settings
 from sidrec.data.histories import Histories
-
-ItemFilter = Sequence[str] | Mapping[str, Sequence[str]]
-"""Item ids, or {column: accepted values} of the catalogue."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +45,11 @@ class Request:
 
 def check_asked(histories: Sequence[Sequence[str]], k: int, users: Sequence[str] | None) -> None:
     """Refuse what is no question, before ids are looked up."""
-    if k < 1:
-        raise InputError(f"k is {k}; ask for at least one item.")
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise InputError(f"k is {k!r}; ask for a whole number of items, at least one.")
     if isinstance(histories, str) or any(isinstance(history, str) for history in histories):
         raise InputError("histories is a list of histories, each a list of item ids: [['a', 'b'], ['c']].")
+    if isinstance(users, str):
+        raise InputError("users is a list of user ids, one for each history, not a single string.")
     if users is not None and len(users) != len(histories):
         raise InputError(f"{len(users)} user ids for {len(histories)} histories; give one for each.")

@@ -19,6 +19,7 @@ from sidrec.core.settings import SEARCH, Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import MOST_HISTORY
+from sidrec.data.item_filter import FilterLike
 from sidrec.decoding.diffusion import Predict
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.metrics.ranking import ndcg_at, ranks_of
@@ -28,7 +29,7 @@ from sidrec.models.id_search import Ask, Generation, IdSearch, SearchSettings
 from sidrec.models.item_ids import ItemIds, as_catalog_rows
 from sidrec.models.model_files import WEIGHTS_FILE
 from sidrec.models.ranking import Ranking, RankReport
-from sidrec.models.request import ItemFilter, Request
+from sidrec.models.request import Request
 from sidrec.models.searching import SearchesBySettings
 from sidrec.models.stock import Stock
 from sidrec.sids.semantic_ids import SemanticIds
@@ -172,8 +173,8 @@ class SidGenerator(
         k: int = 10,
         *,
         exclude_seen: bool = False,
-        allow: ItemFilter | None = None,
-        deny: ItemFilter | None = None,
+        allow: FilterLike | None = None,
+        deny: FilterLike | None = None,
     ) -> Generation:
         stock = self.stock
         request = stock.asked_for_one(history, k, allow, deny, exclude_seen=exclude_seen)

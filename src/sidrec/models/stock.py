@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -10,12 +11,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.errors import InputError
+from sidrec.core.errors import InputError, SidrecWarning
 from sidrec.data.catalog import Catalog
 from sidrec.data.histories import Histories
+from sidrec.data.item_filter import FilterLike
+from sidrec.data.item_masks import Filtered
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.ranking import Ranking, Recommendations
-from sidrec.models.request import ItemFilter, Request
+from sidrec.models.request import Request
 
 
 @dataclass(frozen=True)
@@ -74,22 +77,24 @@ class Stock:
 
     # ---- between the caller's words and item indices ----------------------------------------------------------------
 
-    def allowed(self, allow: ItemFilter | None, deny: ItemFilter | None) -> NDArray[np.bool_] | None:
-        """A request's filters as one mask; None where nothing is filtered."""
-        if allow is None and deny is None:
-            return None
-        mask = np.ones(len(self), dtype=bool) if allow is None else self._matching(allow, "allow")
-        return mask if deny is None else mask & ~self._matching(deny, "deny")
+    def filtered(self, allow: FilterLike | None, deny: FilterLike | None) -> Filtered:
+        """A request's filters as one mask; the caller is warned of what they name and no item has."""
+        found = self.catalog.masks.allowed(allow, deny)
+        for note in found.notes:
+            warnings.warn(note, SidrecWarning, stacklevel=3)
+        return found
 
     def asked_for_one(
-        self, history: Sequence[str], k: int, allow: ItemFilter | None, deny: ItemFilter | None, *, exclude_seen: bool
+        self, history: Sequence[str], k: int, allow: FilterLike | None, deny: FilterLike | None, *, exclude_seen: bool
     ) -> Request:
         """One user's question, whose answer shall be explained."""
+        if isinstance(history, str) or any(not isinstance(item_id, str | int | np.integer) for item_id in history):
+            raise InputError("history is one user's list of item ids: ['a', 'b'].", arguments=("history",))
         items = self.catalog.index_of([str(item_id) for item_id in history])
         known = Histories.from_lists([items[items >= 0]])
         if len(known.items) == 0:
             raise InputError("none of the history's items is in the catalogue, so there is no generation to explain.")
-        return Request(known, k, self.allowed(allow, deny), exclude_seen).without(self.removed)
+        return Request(known, k, self.filtered(allow, deny).mask, exclude_seen).without(self.removed)
 
     def ranked(self, request: Request, rank: Callable[[Request], Ranking]) -> Ranking:
         """What `rank` finds for users with a history; those without one get the most popular items."""
@@ -106,19 +111,9 @@ class Stock:
             items[rest], scores[rest] = found.items, found.scores
         return Ranking(items, scores)
 
-    def _matching(self, wanted: ItemFilter, name: str) -> NDArray[np.bool_]:
-        mask = np.zeros(len(self), dtype=bool)
-        if isinstance(wanted, Mapping):
-            for column, values in wanted.items():
-                mask |= self.catalog.matching(column, values)
-            return mask
-        if isinstance(wanted, str):
-            raise InputError(f"{name} is a list of item ids or {{column: values}}, not a single string.")
-        items = self.catalog.index_of(list(wanted))
-        mask[items[items >= 0]] = True
-        return mask
-
-    def answer(self, ranking: Ranking, fallback: list[bool], unknown: list[int]) -> Recommendations:
+    def answer(
+        self, ranking: Ranking, fallback: list[bool], unknown: list[int], notes: tuple[str, ...] = ()
+    ) -> Recommendations:
         """A ranking in ids and titles."""
         ids, titles = self.catalog.item_ids.to_list(), self.catalog.titles
         real = ranking.items >= 0
@@ -129,6 +124,7 @@ class Stock:
             scores=[row[found].tolist() for row, found in zip(ranking.scores, real, strict=True)],
             fallback=fallback,
             unknown_items=unknown,
+            notes=notes,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -18,11 +18,11 @@ from sidrec.core.errors import InputError, StorageError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.storage import remove, siblings, temporary
+from sidrec.data.item_filter import FilterLike, ItemFilter
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import Exports
 from sidrec.models.content import content_of
 from sidrec.models.ranking import Recommendations
-from sidrec.models.request import ItemFilter
 from sidrec.pipeline.user_table import USER_ID, UserTable
 
 KIND = "recommendations"
@@ -35,8 +35,8 @@ class Asked(TypedDict, total=False):
 
     k: int
     exclude_seen: bool
-    allow: ItemFilter | None
-    deny: ItemFilter | None
+    allow: FilterLike | None
+    deny: FilterLike | None
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,10 @@ def recommend_many(
         raise InputError(f"batch_users is {batch_users}; take at least one user at a time.")
     progress, output, start = progress or SilentProgress(), Path(output), time.perf_counter()
     users = UserTable.open(Path(input))
+    request = _read_once(request)
     origin = _origin(model, users, request, titles=titles)
+    for note in model.catalog.masks.allowed(request.get("allow"), request.get("deny")).notes:
+        progress.note(note)
     if _mark_of(output) == origin.fingerprint:
         tidy(output, origin)
         progress.note(f"{output}: already there, skipped.")
@@ -100,20 +103,22 @@ def recommend_many(
     return _summary(output, start)
 
 
+def _read_once(request: Asked) -> Asked:
+    """Filters as values: what the caller gave may be a generator, and every batch of users asks again."""
+    allow, deny = request.get("allow"), request.get("deny")
+    read = request.copy()
+    read["allow"] = None if allow is None else ItemFilter.of(allow, "allow")
+    read["deny"] = None if deny is None else ItemFilter.each(deny, "deny")
+    return read
+
+
 def _origin(model: Recommender, users: UserTable, request: Asked, *, titles: bool) -> Origin:
     """The job: the same origin gives the same rows, so finished parts of it may be used."""
-    filters = {"allow": _plain(request.get("allow")), "deny": _plain(request.get("deny"))}
+    filters = {name: repr(request.get(name)) for name in ("allow", "deny")}  # with the kinds of their values
     engine = model.engine if isinstance(model, Exports) else "torch"
     settings = {**request, **filters, "titles": titles, "engine": engine}
     made_from = {"model": content_of(model), "users": sha256_of(users.path)}
     return Origin(KIND, settings=settings, made_from=made_from)
-
-
-def _plain(wanted: ItemFilter | None) -> Any:
-    """A filter written out in full: a column of a data frame would be shortened where it is hashed."""
-    if isinstance(wanted, Mapping):
-        return {str(column): [str(value) for value in values] for column, values in wanted.items()}
-    return wanted if wanted is None else [str(item_id) for item_id in wanted]
 
 
 def _table(user_ids: pa.ChunkedArray, answer: Recommendations, *, titles: bool) -> pa.Table:

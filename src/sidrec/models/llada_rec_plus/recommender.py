@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
+from sidrec.data.item_filter import FilterLike
 from sidrec.decoding.marginals import code_marginals
 from sidrec.decoding.search_space import ItemSearchSpace
 from sidrec.models.capabilities import Explains
@@ -23,7 +24,7 @@ from sidrec.models.llada_rec_plus.network import PlusNetwork
 from sidrec.models.llada_rec_plus.objective import PlusObjective
 from sidrec.models.llada_rec_plus.steering import Condition
 from sidrec.models.ranking import Ranking, Recommendations
-from sidrec.models.request import ItemFilter, Request
+from sidrec.models.request import Request
 from sidrec.models.samples import Samples
 from sidrec.models.stock import Stock
 from sidrec.nn.item_vectors import ItemFeatures
@@ -109,8 +110,8 @@ class LLaDARecPlus(CodedScorer, Explains):
         k: int = 10,
         *,
         exclude_seen: bool = False,
-        allow: ItemFilter | None = None,
-        deny: ItemFilter | None = None,
+        allow: FilterLike | None = None,
+        deny: FilterLike | None = None,
     ) -> Generation:
         """The one pass told slot by slot: code probabilities are sums of the items' own, so all steps add up."""
         stock, ids = self.stock, self.semantic_ids

@@ -1,0 +1,215 @@
+"""A catalogue column made ready for filtering: numbers that are quick to compare, and how words become such numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sidrec.core.errors import InputError
+from sidrec.data.column_test import Comparison, Value
+
+Mask = NDArray[np.bool_]
+_YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
+_COMPARED = 4
+"""Up to so many words one comparison each is faster than a look into a table."""
+_COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+
+
+class FilterColumn(Protocol):
+    """Masks over the items. Whatever cannot be meant for the column's kind is an `InputError`."""
+
+    def one_of(self, values: Sequence[Value]) -> tuple[Mask, list[Value]]:
+        """Where it equals one of them, and those that no item has."""
+
+    def within(self, bounds: Sequence[tuple[Comparison, Value]]) -> Mask:
+        """Where it meets all of them."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers, times (microseconds) or truth values; `kind` says how values are read."""
+
+    name: str
+    kind: str
+    keys: NDArray[Any]
+    missing: Mask
+
+    def one_of(self, values: Sequence[Value]) -> tuple[Mask, list[Value]]:
+        found, lost = np.zeros(len(self.keys), bool), []
+        for value in values:
+            hit = self.missing if value is None else (self.keys == self._key(value)) & ~self.missing
+            found |= hit
+            lost += [] if hit.any() else [value]
+        return found, lost
+
+    def within(self, bounds: Sequence[tuple[Comparison, Value]]) -> Mask:
+        if self.kind == "truth":
+            raise InputError(f"column {self.name} holds true and false, which have no order; use {self.name}=true.")
+        return _within(self.keys, ~self.missing, [(sign, self._key(value)) for sign, value in bounds])
+
+    def _key(self, value: Value) -> float | int:
+        key = {"number": _number, "time": _microseconds, "truth": _truth}[self.kind](value)
+        if key is None:
+            what = {"number": "numbers", "time": "times such as 2024-05-01", "truth": "true and false"}[self.kind]
+            raise InputError(
+                f"column {self.name} holds {what}, and {value!r} is none; a range is written {self.name}<20 or "
+                f'{{"{self.name}": {{"<": 20}}}}.'
+            )
+        return key
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Words by number: `codes` are -1 where there is none."""
+
+    name: str
+    codes: NDArray[np.int32]
+    words: list[str]
+
+    @cached_property
+    def _code_of(self) -> dict[str, int]:
+        return {word: code for code, word in enumerate(self.words)}
+
+    @cached_property
+    def _truths(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {"true": [], "false": []}
+        for code, word in enumerate(self.words):
+            found.get(word.lower(), []).append(code)
+        return found
+
+    @cached_property
+    def _ordered(self) -> Numbers:
+        """Text in which every word is a number or a time can be compared; of others no order is guessed."""
+        for kind, read in (("number", _number), ("time", _microseconds)):
+            keys = [read(word) for word in self.words]
+            if None not in keys:
+                table = np.array([*keys, 0], np.float64 if kind == "number" else np.int64)
+                return Numbers(self.name, kind, table[self.codes], self.codes < 0)
+        wrong = next(word for word in self.words if _number(word) is None)
+        raise InputError(f"column {self.name} is text such as {wrong!r}, so it has no ranges; name values instead.")
+
+    def one_of(self, values: Sequence[Value]) -> tuple[Mask, list[Value]]:
+        codes = [self._codes_of(value) for value in values]
+        lost = [value for value, each in zip(values, codes, strict=True) if not each or not self._has(value)]
+        return self._carrying([code for each in codes for code in each]), lost
+
+    def _carrying(self, codes: list[int]) -> Mask:
+        if 0 < len(codes) <= _COMPARED:
+            return np.asarray(np.logical_or.reduce([self.codes == code for code in codes]))
+        wanted = np.zeros(len(self.words) + 1, bool)  # the last one is for no word: -1 leads to it
+        wanted[codes] = True
+        return wanted[self.codes]
+
+    def _codes_of(self, value: Value) -> list[int]:
+        if isinstance(value, bool):
+            return self._truths[str(value).lower()]
+        code = -1 if value is None else self._code_of.get(value.isoformat() if isinstance(value, date) else str(value))
+        return [] if code is None else [code]
+
+    def _has(self, value: Value) -> bool:
+        return value is not None or bool((self.codes < 0).any())
+
+    def within(self, bounds: Sequence[tuple[Comparison, Value]]) -> Mask:
+        return self._ordered.within(bounds)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A list per item: it matches where one of its elements does, and a missing value where it has none."""
+
+    elements: FilterColumn
+    owners: NDArray[np.int64]
+    n_items: int
+
+    def one_of(self, values: Sequence[Value]) -> tuple[Mask, list[Value]]:
+        hits, lost = self.elements.one_of([value for value in values if value is not None])
+        found = self._any(hits)
+        if None in values:
+            empty = ~self._any(np.ones(len(self.owners), bool))
+            found, lost = found | empty, lost if empty.any() else [*lost, None]
+        return found, lost
+
+    def within(self, bounds: Sequence[tuple[Comparison, Value]]) -> Mask:
+        return self._any(self.elements.within(bounds))
+
+    def _any(self, hit: Mask) -> Mask:
+        found = np.zeros(self.n_items, bool)
+        found[self.owners[hit]] = True
+        return found
+
+
+def filter_column(column: pl.Series) -> FilterColumn:
+    """By the kind of its values; kinds that no filter speaks of are refused."""
+    kind = column.dtype
+    if isinstance(kind, pl.List | pl.Array):
+        return _lists(column.arr.to_list() if isinstance(kind, pl.Array) else column)
+    missing = column.is_null().to_numpy()
+    if kind == pl.Boolean:
+        return Numbers(column.name, "truth", column.fill_null(False).to_numpy().astype(np.int8), missing)
+    if kind.is_numeric():
+        keys = (column.cast(pl.Float64) if kind.is_decimal() else column).fill_null(0).to_numpy()
+        return Numbers(column.name, "number", keys, missing | np.isnan(keys))
+    if isinstance(kind, pl.Date | pl.Datetime):
+        times = column.cast(pl.Datetime("us")) if isinstance(kind, pl.Date) else column.dt.cast_time_unit("us")
+        return Numbers(column.name, "time", times.to_physical().fill_null(0).to_numpy(), missing)
+    if kind == pl.Null or isinstance(kind, pl.String | pl.Categorical | pl.Enum):
+        return _texts(column.cast(pl.String))
+    raise InputError(f"column {column.name} holds {kind}, which no filter can compare; choose another column.")
+
+
+def _texts(column: pl.Series) -> Texts:
+    words = column.drop_nulls().unique(maintain_order=True)
+    codes = column.cast(pl.Enum(words)).to_physical().cast(pl.Int32).fill_null(-1)
+    return Texts(column.name, codes.to_numpy(), words.to_list())
+
+
+def _lists(column: pl.Series) -> Lists:
+    lengths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
+    elements, owners = column.filter(pl.Series(lengths > 0)).explode(), np.repeat(np.arange(len(column)), lengths)
+    real = elements.is_not_null()
+    return Lists(filter_column(elements.filter(real)), owners[real.to_numpy()], len(column))
+
+
+def _within(keys: NDArray[Any], real: Mask, bounds: Sequence[tuple[str, float | int]]) -> Mask:
+    found = real
+    for sign, key in bounds:
+        found = found & _COMPARE[sign](keys, key)
+    return found
+
+
+def _number(value: Value) -> float | int | None:
+    if isinstance(value, int | float):
+        return None if math.isnan(value) else value
+    try:
+        text = str(value)
+        number = int(text) if text.strip().lstrip("+-").isdigit() else float(text)
+        return None if math.isnan(number) or isinstance(value, date) else number
+    except ValueError:
+        return None
+
+
+def _microseconds(value: Value) -> int | None:
+    """Since 1970; times without a zone are UTC."""
+    try:
+        if isinstance(value, date) and not isinstance(value, datetime):
+            value = value.isoformat()
+        time = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+    except ValueError:
+        return None
+    if not isinstance(time, datetime):
+        return None
+    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _truth(value: Value) -> int | None:
+    word = str(value).strip().lower()
+    return 1 if word in _YES else 0 if word in _NO else None
