@@ -27,6 +27,9 @@ from sidrec.decoding.top_k import first_best
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.predict import make_predict
+from sidrec.models.tiger.config import TigerSettings
+from sidrec.models.tiger.network import IdWriter
+from sidrec.models.tiger.predict import make_predict as tiger_predict
 from sidrec.sids.semantic_ids import SemanticIds
 
 N_CODES, K, N_HISTORY, BEAMS, D_MODEL, N_LAYERS, D_FF = 4, 256, 20, 50, 256, 4, 1024
@@ -98,6 +101,28 @@ WAYS = (
 )
 
 
+Ask = Callable[[Tensor, ItemIndex], object]
+"""One batch of histories, searched among an index of real items."""
+
+
+def tiger() -> Ask:
+    """TIGER in its published size: 128 wide, 4 layers each way; keys and values kept, 50 beams."""
+    torch.manual_seed(0)
+    ids = SemanticIds(skewed_codes(N_ITEMS), SIZES, [str(item) for item in range(N_ITEMS)])
+    writer = IdWriter(ids, TigerSettings()).eval()
+    plan = SearchPlan(N_CODES, BEAMS, N_CODES, BEAMS, order="left-to-right")
+
+    def ask(items: Tensor, index: ItemIndex) -> object:
+        nobody = torch.full((len(items),), writer.nobody)
+        return search(tiger_predict(writer, items, nobody), len(items), plan, index)
+
+    return ask
+
+
+OTHERS: dict[str, Callable[[], Ask]] = {"tiger, only real items": tiger}
+"""Rows of other models, beside LLaDA-Rec's."""
+
+
 def timed(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
@@ -107,7 +132,8 @@ def timed(work: Callable[[], object]) -> float:
 def contest(n_users: int, rounds: int, index: ItemIndex, *, slow_rounds: int) -> dict[str, float]:
     """Median milliseconds a user of every way; the slow ones take fewer turns."""
     nets = {pattern: network(pattern) for pattern in ("bidirectional", "prefix")}
-    times: dict[str, list[float]] = {"literal": [], **{way.name: [] for way in WAYS}}
+    others = {name: build() for name, build in OTHERS.items()}
+    times: dict[str, list[float]] = {"literal": [], **{way.name: [] for way in WAYS}, **{name: [] for name in others}}
     for turn in range(rounds + 1):
         items = histories(n_users)
         if turn <= slow_rounds:
@@ -115,6 +141,8 @@ def contest(n_users: int, rounds: int, index: ItemIndex, *, slow_rounds: int) ->
         for way in WAYS:
             if way.attention == "prefix" or turn <= slow_rounds:
                 times[way.name].append(timed(partial(way.run, nets[way.attention], items, index)))
+        for name, ask in others.items():
+            times[name].append(timed(partial(ask, items, index)))
     return {name: 1000 * statistics.median(values[1:]) / n_users for name, values in times.items()}
 
 
@@ -156,10 +184,13 @@ def main() -> None:
     many = contest(16, options.rounds, index, slow_rounds=options.slow_rounds)
     peak = peak_flops()
     share = prefix_flops() / (many["exact, prefix"] / 1000) / peak
-    print(f"{'way':34s} {'ms, b=1, 1 thread':>18s} {'x':>7s} {'ms/user, b=16, 2 threads':>25s} {'x':>7s}")
+    columns = f"{'ms, b=1, 1 thread':>18s} {'x':>7s} {'ms/user, b=16, 2 threads':>25s} {'x':>7s} {'users/s':>8s}"
+    print(f"{'way':34s} {columns}")
     for name in one:
         gains = one["literal"] / one[name], many["literal"] / many[name]
-        print(f"{name:34s} {one[name]:18.1f} {gains[0]:7.1f} {many[name]:25.1f} {gains[1]:7.1f}")
+        print(
+            f"{name:34s} {one[name]:18.1f} {gains[0]:7.1f} {many[name]:25.1f} {gains[1]:7.1f} {1000 / many[name]:8.1f}"
+        )
     gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\nfp32 peak {peak / 1e9:.0f} GFLOP/s on 2 threads; prefix reaches {share:.0%} of it; memory {gib:.1f} GiB")
     print(f"one request (prefix, T=4, only real items): p50 {p50:.1f} ms, p95 {p95:.1f} ms\n")
@@ -174,6 +205,8 @@ def main() -> None:
         "lazy_ratio_b16": many["exact, prefix"] / many["prefix, lazy expansion, top 10"],
         "t2_ratio_b16": many["literal"] / many["prefix, T=2"],
         "t1_ratio_b16": many["literal"] / many["prefix, T=1"],
+        "tiger_ms_b1": one["tiger, only real items"],
+        "tiger_users_per_s_b16": 1000 / many["tiger, only real items"],
         "share_of_peak": share,
         "p50_ms_b1": p50,
         "p95_ms_b1": p95,

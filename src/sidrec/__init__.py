@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sidrec.models.registry import models, register
     from sidrec.models.rpg import RPG
     from sidrec.models.sasrec import SASRec, SASRecSoftmax
+    from sidrec.models.tiger.recommender import TIGER
     from sidrec.models.vqrec import VQRec
     from sidrec.pipeline.recommend_many import recommend_many
     from sidrec.verbs import benchmark, embed, evaluate, load, model, report, tokenize
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RPG",
+    "TIGER",
     "BERT4Rec",
     "Dataset",
     "DiffuRec",
@@ -86,6 +88,7 @@ _PLACES = {
     "sidrec.models.registry": ("register",),
     "sidrec.models.rpg": ("RPG",),
     "sidrec.models.sasrec": ("SASRec", "SASRecSoftmax"),
+    "sidrec.models.tiger.recommender": ("TIGER",),
     "sidrec.models.vqrec": ("VQRec",),
     "sidrec.pipeline.recommend_many": ("recommend_many",),
     "sidrec.verbs": ("benchmark", "embed", "evaluate", "load", "model", "report", "tokenize"),

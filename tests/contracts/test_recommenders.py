@@ -24,11 +24,25 @@ from sidrec.models.base import Recommender
 from sidrec.models.registry import MODELS, find_model, load_model
 from sidrec.models.request import Request
 
+SMALL = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.0}
+ONCE = {"epochs": 1, "batch_size": 64}
+QUICK_IDS = {"options": {"codebook_size": 8, "training": {"epochs": 5}}}
+SOURCE = {"from_model": "sasrec-ce", "model_settings": {"d_model": 8, "n_layers": 1, "training": ONCE}}
 TINY: dict[str, dict[str, Any]] = {
     "popularity": {},
+    "tiger": {**SMALL, "d_head": 8, "embedding": {"encoder": "tfidf"}, "tokenize": QUICK_IDS, "training": ONCE},
+    "tiger-sas": {**SMALL, "d_head": 8, "embedding": SOURCE, "tokenize": QUICK_IDS, "training": ONCE},
+    "letter": {
+        **SMALL,
+        "d_head": 8,
+        "embedding": {"encoder": "tfidf"},
+        "tokenize": {"collaborative": SOURCE, **QUICK_IDS},
+        "training": ONCE,
+    },
 }
-SMALL = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.0}
-KEYS = [row.key for row in MODELS]
+HEAVY = ("tiger", "tiger-sas", "letter")
+"""Rows that train their tokenizer, another model, or a network of a large library."""
+KEYS = [pytest.param(row.key, marks=[pytest.mark.slow] if row.key in HEAVY else []) for row in MODELS]
 HISTORIES = [["thing-1", "thing-2"], ["thing-9"], ["thing-30", "thing-25", "thing-27"], ["thing-17", "thing-16"]]
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
@@ -41,6 +42,14 @@ def test_a_section_named_in_part_keeps_what_its_owner_chose():
     assert chosen.model.training == Inner(epochs=99, learning_rate=0.5)
     assert chosen.model.name == "x"
     assert Longer.model_validate({"model": Outer(name="y")}).model == Outer(name="y")
+
+
+class Loose(Settings):
+    options: Mapping[str, Any] = {"a": 1, "b": 2}
+
+
+def test_options_named_in_part_keep_the_others_too():
+    assert Loose.parse({"options": {"b": 3}}, owner="loose").options == {"a": 1, "b": 3}
 
 
 class Base(Settings):

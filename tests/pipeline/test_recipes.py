@@ -92,3 +92,23 @@ def test_refusals(tmp_path: Path) -> None:
         read_recipe(str(file)).build()
     with pytest.raises(SettingsError, match="'sasrek' is not a model; did you mean sasrec"):
         read_recipe(None, "sasrek").build()
+
+
+def test_a_model_that_is_trained_first_is_trained_by_the_recipe_beside() -> None:
+    beside = read_recipe("amazon2018-scientific/sasrec-ce").values
+    vectors = read_recipe("amazon2018-scientific/tiger-sas").values["embedding"]
+    assert vectors["model_settings"] == beside
+    both = read_recipe("amazon2018-scientific/letter").values["tokenize"]["collaborative"]
+    assert both["model_settings"] == beside
+    assert "embedding" not in read_recipe("amazon2018-scientific/tiger").values
+    over = read_recipe("demo/tiger-sas", None, ["embedding.model_settings.d_model=8"]).values["embedding"]
+    assert over["model_settings"] == {**read_recipe("demo/sasrec-ce").values, "d_model": 8}
+    other = read_recipe("demo/tiger-sas", None, ["embedding.from_model=gru4rec"]).build().settings.model_dump()
+    assert other["embedding"]["model_settings"] == read_recipe("demo/gru4rec").values
+    assert other["embedding"]["encoder"] == "given"
+
+
+def test_without_a_recipe_beside_it_has_its_defaults(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('[model]\nkey = "tiger-sas"\n', encoding="utf-8")
+    assert read_recipe(str(tmp_path / "mine.toml")).values == {}
+    assert read_recipe(None, "tiger-sas").values == {}

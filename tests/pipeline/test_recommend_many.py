@@ -253,3 +253,14 @@ def test_mistakes(model, users, tmp_path):
         recommend_many(model, users, tmp_path / "out.parquet", k=0)
     with pytest.raises(InputError, match="no such file"):
         recommend_many(model, tmp_path / "nobody.parquet", tmp_path / "out.parquet")
+
+
+def test_models_that_know_users_are_told_who_asks(shop, users, tmp_path) -> None:
+    class Listening(Popularity):
+        def recommend(self, histories, k=10, *, users=None, **rest):
+            asked.extend(users)
+            return super().recommend(histories, k, users=users, **rest)
+
+    asked: list[str] = []
+    recommend_many(Listening().fit(shop), users, tmp_path / "out.parquet", batch_users=20)
+    assert asked == [f"u{user}" for user in range(N_USERS)]

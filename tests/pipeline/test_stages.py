@@ -22,6 +22,30 @@ def test_what_is_made_first():
     assert made_first(stage("llada-rec-plus", item_vectors={"codes": False})) == []
 
 
+def test_a_tokenizer_of_text_and_behaviour_has_both_made_first():
+    rooms = [each.room for each in made_first(stage("letter"))]
+    assert sorted(rooms) == ["embeddings", "embeddings", "models", "sids"] and rooms[-1] == "sids"
+
+
+def test_one_trained_model_serves_all_rows_that_need_its_vectors(tmp_path):
+    section = {"name": "ids", "title": "IDs", "models": ["sasrec-ce", "tiger-sas", "letter"]}
+    source, *others = (cell.stage for cell in cells_of(small_plan(small_shop(tmp_path), section=[section])))
+    for other in others:
+        assert [each.name for each in made_first(other) if each.room == "models"] == [source.name]
+    shared = {each.name for each in made_first(others[0])} & {each.name for each in made_first(others[1])}
+    assert len(shared) == 2  # the model and the vectors taken from it
+
+
+@pytest.mark.slow
+def test_tiger_sas_and_letter_run_beside_the_model_they_need(tmp_path):
+    ids = {"options": {"codebook_size": 8, "training": {"epochs": 2}}}
+    rows = [{"label": key, "model": key, "set": {"tokenize": ids}} for key in ("tiger-sas", "letter")]
+    section = {"name": "ids", "title": "IDs", "models": ["sasrec-ce"], "variants": rows}
+    result = benchmark(small_plan(small_shop(tmp_path), section=[section]), tmp_path / "out")
+    assert [record.status for record in result.records] == ["done"] * 3
+    assert len(list((tmp_path / "out" / "models").iterdir())) == 3
+
+
 @pytest.mark.slow
 def test_rows_of_a_benchmark_share_a_model_that_is_a_row_and_a_source(tmp_path):
     rows = [{"label": "IDs from sasrec-ce", "set": {"tokenize": TOKENIZER, "embedding": {"from_model": "sasrec-ce"}}}]

@@ -155,3 +155,15 @@ def test_the_length_of_an_id_is_known_beforehand(collisions, n_codes):
     settings = TokenizeSettings(tokenizer="rq-kmeans", collisions=collisions, options=options)
     assert settings.check(64) == n_codes
     assert tokenize(embeddings(64), settings).ids.n_codes == n_codes
+
+
+def test_vectors_beside_the_text_count_only_where_they_are_named() -> None:
+    plain = TokenizeSettings(tokenizer="rq-kmeans")
+    assert "collaborative" not in plain.method_values()  # what was made before is found again
+    both = TokenizeSettings(tokenizer="letter", collaborative={"from_model": "sasrec-ce"})
+    assert both.method_values()["collaborative"]["from_model"] == "sasrec-ce"
+    assert both.check(100) == 4
+    with pytest.raises(SettingsError, match="this letter needs collaborative vectors"):
+        TokenizeSettings(tokenizer="letter").check(100)
+    with pytest.raises(SettingsError, match="takes no collaborative vectors"):
+        TokenizeSettings(collaborative={"from_model": "sasrec-ce"}).check(100)

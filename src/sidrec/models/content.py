@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PREFIX = "embedding."
 
 
-def named_content(embedding: EmbeddingSettings) -> dict[str, str]:
+def named_content(embedding: EmbeddingSettings, prefix: str = PREFIX) -> dict[str, str]:
     """Hashes of the files and directories that the settings name: other bytes under the same name are other vectors."""
     found = {}
     if embedding.vectors is not None:
@@ -30,7 +30,7 @@ def named_content(embedding: EmbeddingSettings) -> dict[str, str]:
         found["from_model"] = open_artifact(Path(embedding.from_model), "model").content
     if identity_of(embedding.encoder) != embedding.encoder:
         found["encoder"] = identity_of(embedding.encoder)
-    return {PREFIX + name: value for name, value in found.items()}
+    return {prefix + name: value for name, value in found.items()}
 
 
 def content_of(model: Recommender) -> str:

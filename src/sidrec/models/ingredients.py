@@ -92,11 +92,9 @@ class Ids(Stage[TokenizedItems]):
     room: ClassVar[str] = "sids"
     vectors: Vectors
     settings: TokenizeSettings
-    collaborative: Vectors | None = None
-    """Vectors of a model, for tokenizers that take both kinds."""
 
     def __post_init__(self) -> None:
-        self.settings.build().check_inputs(collaborative=self.collaborative is not None)
+        self.settings.build().check_inputs(collaborative=self.settings.collaborative is not None)
 
     @property
     def name(self) -> str:
@@ -109,8 +107,8 @@ class Ids(Stage[TokenizedItems]):
 
     @property
     def needs(self) -> tuple[Stage[Any], ...]:
-        both = () if self.collaborative is None else (self.collaborative,)
-        return (self.vectors.data, self.vectors, *both)
+        data, both = self.vectors.data, self.settings.collaborative
+        return (data, self.vectors) if both is None else (data, self.vectors, Vectors(data, both))
 
     def make(self, out: Path | None, progress: Progress, *needed: Any) -> TokenizedItems:
         dataset, vectors, *more = needed

@@ -20,6 +20,7 @@ from sidrec.data.dataset import Dataset
 from sidrec.data.schema import ITEM_ID
 from sidrec.decoding.search_space import ItemSearchSpace
 from sidrec.embeddings.embed import EmbeddingSettings, embed_new
+from sidrec.embeddings.encoders import GIVEN
 from sidrec.models.ingredients import Ids, Vectors, in_memory, inside
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenize import TokenizeSettings
@@ -78,9 +79,13 @@ class ItemIds:
 
     def with_new_items(self, frame: pl.DataFrame) -> ItemIds:
         """The same IDs and, behind them, those the frozen tokenizer gives to the rows of `frame`."""
-        if self.tokenized.space is None:
-            raise InputError("these semantic IDs were made from given vectors, so the text of new items says nothing.")
-        vectors = embed_new(Catalog(frame), self.tokenized.space)
+        space = self.tokenized.space
+        if space is None or space.settings.get("encoder") == GIVEN:
+            raise InputError(
+                "these semantic IDs were made from given vectors, or those of a model, so the text of new items says "
+                "nothing; train again with them."
+            )
+        vectors = embed_new(Catalog(frame), space)
         return replace(self, tokenized=self.tokenized.with_new_items(vectors, frame[ITEM_ID].to_list()))
 
     def write_files(self, directory: Path) -> None:

@@ -83,6 +83,33 @@ MODELS: tuple[ModelRow, ...] = (
     ModelRow("vq-rec", "sidrec.models.vqrec", "VQRec", "semantic-id", "pooled embeddings of many OPQ codes"),
     ModelRow("rpg", "sidrec.models.rpg", "RPG", "semantic-id", "long IDs whose codes are all predicted at once"),
     ModelRow(
+        "tiger", "sidrec.models.tiger.recommender", "TIGER", "semantic-id", "T5 that writes residual codes of text"
+    ),
+    ModelRow(
+        "tiger-sas",
+        "sidrec.models.tiger.recommender",
+        "TIGER",
+        "semantic-id",
+        "TIGER with codes of a trained SASRec's item vectors",
+        {"embedding": {"from_model": "sasrec-ce"}},
+    ),
+    ModelRow(
+        "letter",
+        "sidrec.models.tiger.recommender",
+        "TIGER",
+        "semantic-id",
+        "TIGER with codes of text, behaviour and diversity, and a ranking-guided loss",
+        {
+            "tokenize": {
+                "tokenizer": "letter",
+                "collisions": "sinkhorn",
+                "options": {"n_codes": 4},
+                "collaborative": {"from_model": "sasrec-ce"},
+            },
+            "ranking_temperature": 0.7,
+        },
+    ),
+    ModelRow(
         "llada-rec",
         "sidrec.models.llada_rec.recommender",
         "LLaDARec",

@@ -25,6 +25,7 @@ from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.metrics.ranking import ndcg_at, ranks_of
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds, ReportsRanks
+from sidrec.models.content import PREFIX, named_content
 from sidrec.models.id_search import Ask, Generation, IdSearch, SearchSettings
 from sidrec.models.item_ids import ItemIds, as_catalog_rows
 from sidrec.models.model_files import WEIGHTS_FILE
@@ -141,20 +142,21 @@ class SidGenerator(
         cases = _sample(data.cases("validation"), settings.validation_users)
         if not len(cases):
             options = options.model_copy(update={"metric": None, "patience": None})
-        validate = self._validation(made, cases) if len(cases) else None
+        validate = self._validation(made, cases, data) if len(cases) else None
         objective = self._objective(data, made.semantic_ids, validate)
         result = train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
         self._training = result.summary()
         self.network = network.cpu().eval()
         return made
 
-    def _validation(self, ids: ItemIds, cases: Cases) -> Validate:
+    def _validation(self, ids: ItemIds, cases: Cases, data: Dataset) -> Validate:
         """NDCG@10 of the default search with few beams: how a model is asked later must not decide what it learns."""
         search = self._search_class()(beam_size=self.settings.validation_beam)
+        request = Request(cases.histories, 10, users=data.user_ids.gather(cases.users).to_list())
 
         def validate(module: nn.Module) -> dict[str, float]:
             try:
-                ranking = self._id_search(cast(Network, module), ids, search).rank(Request(cases.histories, 10))
+                ranking = self._id_search(cast(Network, module), ids, search).rank(request)
             except TrainingError:  # not numbers any more: no epoch to keep; the loop says so at its next step
                 return {METRIC: 0.0}
             return {METRIC: ndcg_at(ranks_of(ranking.items, cases.targets), 10)}
@@ -243,6 +245,13 @@ class SidGenerator(
 
     def _embeds_by(self) -> EmbeddingSettings | None:
         return self.settings.embedding if self._given is None else None
+
+    def named_content(self) -> dict[str, str]:
+        if self._content is None:
+            both = None if self._given is not None else self.settings.tokenize.collaborative
+            found = super().named_content()
+            self._content = found if both is None else {**found, **named_content(both, f"{PREFIX}collaborative.")}
+        return self._content
 
     def _made_from(self) -> dict[str, str]:
         return {"sids": self._given.given} if self._given is not None else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,43 @@ def read_recipe(name: str | None, model: str | None = None, assignments: Sequenc
     if not (model or key):
         words = f"no model is named; give its key, or a recipe with key = ... in [{SECTION}]."
         raise SettingsError(f"{where}: {words}", arguments=("model", "recipe"))
-    return Recipe(str(model or key), values, where)
+    key = str(model or key)
+    return Recipe(key, values if name is None else _with_neighbours(key, values, find_recipe(name).parent), where)
+
+
+_VECTORS = (("embedding",), ("tokenize", "collaborative"))
+"""Where settings say which vectors are taken."""
+
+
+def vectors_named(values: Mapping[str, Any]) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    """The places where these settings take the item vectors of a model, and what they say there."""
+    found = {place: said_at(values, place) for place in _VECTORS}
+    return {place: said for place, said in found.items() if said.get("from_model") is not None}
+
+
+def said_at(values: Mapping[str, Any], place: Sequence[str]) -> Mapping[str, Any]:
+    """What settings say in a section of a section; nothing where they have no such."""
+    for name in place:
+        inner = values.get(name)
+        values = inner if isinstance(inner, Mapping) else {}
+    return values
+
+
+def within(place: Sequence[str], value: Any) -> dict[str, Any]:
+    """A value as the settings that hold it there."""
+    for name in reversed(place):
+        value = {name: value}
+    return dict(value)
+
+
+def _with_neighbours(key: str, values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A model that is trained first, for its item vectors, is trained as the recipe beside this one says."""
+    for place, said in vectors_named(merge(find_model(key).defaults, values)).items():
+        file = folder / f"{said['from_model']}.toml"
+        if file.is_file():
+            plain = {name: value for name, value in read_toml(file).get(SECTION, {}).items() if name != "key"}
+            values = merge(values, within([*place, "model_settings"], merge(plain, said.get("model_settings", {}))))
+    return values
 
 
 def _within_model(values: dict[str, Any]) -> dict[str, Any]:

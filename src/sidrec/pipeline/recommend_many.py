@@ -94,7 +94,8 @@ def recommend_many(
                 progress.note(f"{output}: going on after {begin:,} users.")
                 task.advance(begin)
             for rows in users.read(begin, batch_users):
-                answer = model.recommend(rows.histories, **request)
+                who = [str(user) for user in rows.user_ids.to_pylist()]
+                answer = model.recommend(rows.histories, users=who, **request)
                 parts.write(begin, _table(rows.user_ids, answer, titles=titles))
                 begin += len(rows.histories)
                 task.advance(len(rows.histories))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.vocabulary import Vocabulary
 
 MASKED, PADDING = -1, -2
@@ -37,3 +40,13 @@ class ItemTokens(nn.Module):
         """Vocabulary tokens of codes (..., n_codes); MASKED becomes [MASK], PADDING [PAD]."""
         tokens = (codes + self.offsets).masked_fill(codes == MASKED, Vocabulary.MASK)
         return tokens.masked_fill(codes == PADDING, Vocabulary.PAD)
+
+
+_Network = TypeVar("_Network", bound=nn.Module)
+
+
+def over_items(network: _Network, ids: SemanticIds) -> _Network:
+    """The same weights, shared, for a catalogue that has changed; the network itself keeps its own `item_tokens`."""
+    other, device = copy.copy(network), next(network.parameters()).device
+    other._modules = {**network._modules, "item_tokens": ItemTokens(ids.codes, ids.codebook_sizes).to(device)}
+    return other

@@ -39,6 +39,7 @@ TOKENIZERS: tuple[TokenizerRow, ...] = (
         "multi-head-vqvae", "sidrec.sids.multi_head_vqvae", "MultiHeadVQVAE", "parallel codes of a latent cut in slices"
     ),
     TokenizerRow("rq-vae", "sidrec.sids.rq_vae", "RQVAE", "residual codes of a latent, coarse to fine"),
+    TokenizerRow("letter", "sidrec.sids.letter", "Letter", "residual codes that also know behaviour and stay diverse"),
     TokenizerRow("opq", "sidrec.sids.opq", "OPQ", "a rotation, then k-means per slice"),
     TokenizerRow("rq-kmeans", "sidrec.sids.rq_kmeans", "RQKMeans", "k-means, then k-means on what is left"),
 )

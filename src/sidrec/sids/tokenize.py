@@ -15,6 +15,7 @@ from sidrec.core.artifacts import Origin, forget_work, work_directory, write
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Mark, Settings, merge
+from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.sids.base import Tokenizer
 from sidrec.sids.collisions import Policy, check_room, resolve
@@ -34,14 +35,20 @@ class TokenizeSettings(Settings):
     collisions: Policy = "unique"
     options: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the tokenizer; what is not named keeps its default."""
+    collaborative: EmbeddingSettings | None = None
+    """Vectors of a trained model beside the text's, for tokenizers that take both: `{ from_model = "sasrec-ce" }`."""
 
     def method_values(self, *without: Mark) -> dict[str, Any]:
         """The tokenizer's own settings in full, so that naming a default, or a setting of its run, changes nothing."""
-        return {**super().method_values(*without), "options": self.build().settings.method_values()}
+        values = {**super().method_values(*without), "options": self.build().settings.method_values()}
+        if self.collaborative is None:  # as it was before there was such a setting
+            values.pop("collaborative")
+        return values
 
     def check(self, n_items: int) -> int:
         """How many codes an ID of these settings has; what cannot work is refused before anything is embedded."""
         tokenizer = self.build()
+        tokenizer.check_inputs(collaborative=self.collaborative is not None)
         check_room(n_items, tokenizer.codebook_sizes, self.collisions)
         return len(tokenizer.codebook_sizes) + (self.collisions == "extra-code")
 
@@ -53,11 +60,11 @@ class TokenizeSettings(Settings):
 def laid_over(defaults: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """A model's values over some defaults of it, section by section.
 
-    Options of the defaults' tokenizer mean nothing to another one, so they go when another is chosen.
+    What the defaults' tokenizer is given means nothing to another one, so it goes when another is chosen.
     """
     own, chosen = defaults.get("tokenize", {}), values.get("tokenize", {})
     if isinstance(chosen, Mapping) and chosen.get("tokenizer", own.get("tokenizer")) != own.get("tokenizer"):
-        own = {name: value for name, value in own.items() if name != "options"}
+        own = {name: value for name, value in own.items() if name not in ("options", "collaborative")}
     return merge({**defaults, "tokenize": own} if own else defaults, values)
 
 

@@ -107,16 +107,18 @@ class VAETokenizer(Tokenizer):
     settings: VAESettings
     _model: QuantisedAutoencoder
 
-    def _fit(self, inputs: Floats, given: TokenizerInputs, progress: Progress, workdir: Path | None) -> None:  # noqa: ARG002
+    def _fit(self, inputs: Floats, given: TokenizerInputs, progress: Progress, workdir: Path | None) -> None:
         options = self.settings.training.model_copy(update={"seed": self.settings.seed})
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.settings.seed)
             self._model = self._build(inputs.shape[1])
         started = torch.from_numpy(inputs[spread_sample(len(inputs), _MOST_STARTED)])
         self._model.start_codebooks(started, self.settings.seed)
-        objective = QuantisationObjective(inputs, self.settings)
-        train(self._model, objective, options, workdir=workdir, progress=progress, name=self.key)
+        train(self._model, self._objective(inputs, given), options, workdir=workdir, progress=progress, name=self.key)
         self._model.cpu().eval()
+
+    def _objective(self, inputs: Floats, given: TokenizerInputs) -> QuantisationObjective:  # noqa: ARG002
+        return QuantisationObjective(inputs, self.settings)
 
     def _build(self, width: int) -> QuantisedAutoencoder:
         settings = self.settings

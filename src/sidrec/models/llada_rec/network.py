@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Self
 
@@ -14,7 +13,7 @@ from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.nn.attention_masks import attention_mask, sequence_tokens, without_padding
 from sidrec.nn.positions import Positions
 from sidrec.nn.transformer import INITIAL_STD, KeysValues, Transformer
-from sidrec.sids.item_tokens import MASKED, ItemTokens
+from sidrec.sids.item_tokens import MASKED, ItemTokens, over_items
 from sidrec.sids.semantic_ids import SemanticIds
 
 
@@ -50,10 +49,7 @@ class MaskPredictor(nn.Module):
     # ---- the catalogue --------------------------------------------------------------------------------------------
 
     def with_items(self, ids: SemanticIds) -> Self:
-        """The same weights, shared, for a catalogue that has changed; this network keeps its own."""
-        other = copy.copy(self)
-        other._modules = {**self._modules, "item_tokens": ItemTokens(ids.codes, ids.codebook_sizes).to(self.device)}
-        return other
+        return over_items(self, ids)
 
     def item_tables(self) -> Mapping[str, Tensor]:
         """What is known of each item, by the name of the buffer: it changes with the catalogue, weights do not."""

@@ -14,7 +14,7 @@ from sidrec.models.ingredients import Data, TrainedModel, is_saved
 from sidrec.models.registry import ModelRow, find_model
 from sidrec.pipeline.benchmark.plan import Plan, Section, Variant, slug
 from sidrec.pipeline.benchmark.scales import fitting, with_tokenizer
-from sidrec.pipeline.recipes import Recipe, bundled_recipes, read_recipe
+from sidrec.pipeline.recipes import Recipe, bundled_recipes, read_recipe, said_at, vectors_named, within
 from sidrec.pipeline.stages import model_stage
 
 SEARCH, TOKENIZE, EMBEDDING = "search", "tokenize", "embedding"
@@ -132,18 +132,21 @@ def _values(
         values = merge(values, {"training": {"seed": seed}})
     if TOKENIZE in cls.model_fields and plan.tokenizer_seed == "each":
         values = merge(values, {TOKENIZE: {"options": {"seed": seed}}})
-    embedding = merge(model.defaults.get(EMBEDDING, {}), values.get(EMBEDDING, {}))
-    if embedding.get("from_model") is not None:
-        values = {**values, EMBEDDING: _with_source(plan, section, dataset, embedding)}
+    for place, said in vectors_named(merge(model.defaults, values)).items():
+        given = said if training == "recipe" else said_at(over, place)
+        source = _with_source(plan, section, dataset, said, given.get("model_settings", {}))
+        values = {**values, EMBEDDING: source} if place == (EMBEDDING,) else merge(values, within(place, source))
     return values, judged
 
 
-def _with_source(plan: Plan, section: Section, dataset: str, embedding: dict[str, Any]) -> dict[str, Any]:
+def _with_source(
+    plan: Plan, section: Section, dataset: str, embedding: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
     """A model whose item vectors are taken is trained as a row of this section would be, once for all seeds.
 
     It comes instead of an encoder that scale or recipe chose for all.
     """
-    source, given = embedding["from_model"], embedding.get("model_settings", {})
+    source = embedding["from_model"]
     kept = {name: value for name, value in embedding.items() if name not in _OF_TEXT}
     if is_saved(source):
         return kept
