@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sidrec.models.dreamrec import DreamRec
     from sidrec.models.fmlprec import FMLPRec
     from sidrec.models.gru4rec import GRU4Rec
+    from sidrec.models.lcrec.recommender import LCRec
     from sidrec.models.llada_rec.recommender import LLaDARec
     from sidrec.models.llada_rec_plus.recommender import LLaDARecPlus
     from sidrec.models.lrurec import LRURec
@@ -45,6 +46,7 @@ __all__ = [
     "DreamRec",
     "FMLPRec",
     "GRU4Rec",
+    "LCRec",
     "LLaDARec",
     "LLaDARecPlus",
     "LRURec",
@@ -81,6 +83,7 @@ _PLACES = {
     "sidrec.models.dreamrec": ("DreamRec",),
     "sidrec.models.fmlprec": ("FMLPRec",),
     "sidrec.models.gru4rec": ("GRU4Rec",),
+    "sidrec.models.lcrec.recommender": ("LCRec",),
     "sidrec.models.llada_rec.recommender": ("LLaDARec",),
     "sidrec.models.llada_rec_plus.recommender": ("LLaDARecPlus",),
     "sidrec.models.lrurec": ("LRURec",),

@@ -110,6 +110,9 @@ MODELS: tuple[ModelRow, ...] = (
         },
     ),
     ModelRow(
+        "lc-rec", "sidrec.models.lcrec.recommender", "LCRec", "semantic-id", "causal language model that speaks IDs"
+    ),
+    ModelRow(
         "llada-rec",
         "sidrec.models.llada_rec.recommender",
         "LLaDARec",
