@@ -9,7 +9,9 @@ import pytest
 from sidrec.cli.app import main
 from sidrec.data.synthetic import demo_shop
 from sidrec.models.llada_rec.recommender import LLaDARec
+from sidrec.models.llada_rec_plus.recommender import LLaDARecPlus
 from sidrec.models.popularity import Popularity
+from sidrec.models.registry import load_model
 
 IDS = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 8, "pca": None}}
 TINY = {
@@ -30,6 +32,8 @@ def folder(tmp_path_factory):
     shop = demo_shop(n_items=100, n_users=60)
     Popularity().fit(shop).save(folder / "popular")
     LLaDARec(**TINY).fit(shop).save(folder / "model")
+    plain = {name: value for name, value in TINY.items() if name != "attention"}
+    LLaDARecPlus(**plain).fit(shop).save(folder / "plus")
     return folder
 
 
@@ -99,6 +103,45 @@ def test_fewer_items_than_asked_for(run):
     assert "only 1 item is left by the filters" in out
 
 
+def recommended(run, *words: str) -> set[str]:
+    code, out, error = run("plus", "--history", "P00001,P00002", "-k", "100", "--json", *words)
+    assert code == 0, error
+    return {item["item_id"] for item in json.loads(out)["items"]}
+
+
+def test_steering_keeps_to_slots_and_columns(run, folder):
+    model = load_model(folder / "plus")
+    codes, items = model.semantic_ids.codes, model.catalog.frame
+    likes = items["item_id"].to_list()
+    for keep, slots in (("1", [0]), ("1,3", [0, 2]), ("3", [2])):
+        same = (codes[:, slots] == codes[7, slots]).all(1)
+        wanted = {item_id for item_id, agrees in zip(likes, same, strict=True) if agrees}
+        assert recommended(run, "--like", likes[7], "--keep", keep) == wanted
+    brand = set(items.filter(pl.col("brand") == items["brand"][7])["item_id"])
+    assert recommended(run, "--like", likes[7], "--keep", "brand") == brand
+    both = recommended(run, "--like", likes[7], "--keep", "1", "--keep", "brand", "--exclude-seen")
+    assert both <= brand - {"P00001", "P00002"}
+
+
+def test_a_steered_generation_is_explained_within_the_condition(run):
+    out = run("plus", "--history", "P00001", "-k", "2", "--like", "P00007", "--keep", "1", "--explain", "--json")[1]
+    found = json.loads(out)
+    shown = [item["title"] for item in found["items"]]
+    assert [candidate["titles"][0] for candidate in found["steps"][-1]["best"]][: len(shown)] == shown
+
+
+def test_many_users_are_steered_alike(run, folder):
+    users = pl.DataFrame({"user_id": [1, 2], "history": [["P00001"], []]})
+    users.write_parquet(folder / "steered.parquet")
+    words = ("--input", "steered.parquet", "--output", "out.parquet", "-k", "100", "--like", "P00007", "--json")
+    assert run("plus", *words, "--keep", "brand")[0] == 0
+    items = load_model(folder / "plus").catalog.frame
+    brand = items.filter(pl.col("brand") == items.filter(pl.col("item_id") == "P00007")["brand"][0])["item_id"]
+    found = pl.read_parquet(folder / "out.parquet")["item_ids"].to_list()
+    assert [set(row) for row in found] == [set(brand)] * 2
+    assert not json.loads(run("plus", *words, "--keep", "1")[1])["skipped"], "another condition is another job"
+
+
 def test_search_settings(run):
     greedy = json.loads(run("model", "--history", "P00001", "--set", "search.beam_size=1", "--json")[1])
     assert len(greedy["items"]) == 1, "one beam has one answer"
@@ -151,6 +194,13 @@ def test_many_users(run, folder):
         (("model", "--history", "a", "--allow", "brand"), "the filter 'brand' cannot be read"),
         (("model", "--history", "a", "--allow", "colour=red"), "the catalogue has no column colour; it has: item_id"),
         (("model", "--history", "a", "--deny", "a=b", "--deny-items", "c"), "give either --deny-items or --deny"),
+        (("plus", "--history", "a", "--like", "P00001"), "--like and --keep belong together"),
+        (("plus", "--history", "a", "--keep", "1"), "--like and --keep belong together"),
+        (("plus", "--history", "a", "--like", "nobody", "--keep", "1"), "item 'nobody' is not in the catalogue"),
+        (("plus", "--history", "a", "--like", "P00001", "--keep", "0"), "name code slots from 1 to 3"),
+        (("plus", "--history", "a", "--like", "P00001", "--keep", "smell"), "the catalogue has no column smell"),
+        (("model", "--history", "a", "--like", "P00001", "--keep", "1"), "llada-rec cannot be steered by --like"),
+        (("popular", "--history", "a", "--like", "P00001", "--keep", "1"), "popularity cannot be steered by --like"),
         (("model", "--history", "a", "--set", "d_model=3"), "--set d_model: only the search can be set here"),
         (("model", "--history", "a", "--set", "search=3"), "--set search: only the search can be set here"),
         (("model", "--history", "a", "--set", "search.beam_sise=3"), "did you mean beam_size?"),

@@ -36,6 +36,12 @@ def recommend(
     ] = None,
     deny_items: Annotated[Words, typer.Option("--deny-items", help="None of these item ids: a,b.")] = None,
     deny: Annotated[Words, typer.Option("--deny", help="No items with this: 'in_stock=false', 'price<20'.")] = None,
+    like: Annotated[
+        str | None, typer.Option("--like", help="Only items like this one in what --keep names (llada-rec-plus).")
+    ] = None,
+    keep: Annotated[
+        Words, typer.Option("--keep", help="Code slots from 1, as --explain shows them, and columns: 1,3 or brand.")
+    ] = None,
     assignments: Annotated[
         Words, typer.Option("--set", help="A search setting of llada-rec, such as search.beam_size=20; repeatable.")
     ] = None,
@@ -53,6 +59,7 @@ def recommend(
     """Recommend items to one user or to many.      Example: sidrec recommend runs/model --history a,b,c -k 10
 
     Many users: sidrec recommend runs/model --input users.parquet --output recs.parquet
+    More of this brand: sidrec recommend runs/model --history a,b --like b --keep brand
     """
     _check_one_way(history, input, output, explain=explain, titles=titles)
     from sidrec.cli import console
@@ -68,6 +75,8 @@ def recommend(
     }
     warnings.simplefilter("ignore", SidrecWarning)  # what they say is a part of every answer here
     loaded = _load(model, assignments or [], Way(engine, graphs))
+    if like is not None or keep:
+        loaded = _steered(loaded, like, keep)
     if input is not None and output is not None:
         summary = recommend_many(
             loaded, input, output, titles=titles, batch_users=batch_users, progress=console.progress(), **request
@@ -132,6 +141,20 @@ def _load(path: Path, assignments: Sequence[str], way: Way) -> Recommender:
             raise SettingsError(f"{path}: is a {model.key} model, which runs by torch only; leave --engine out.")
         model = model.with_engine(way.engine, way.graphs or graphs_beside(path), console.progress())
     return model
+
+
+def _steered(model: Recommender, like: str | None, keep: Words) -> Recommender:
+    """The model under a condition."""
+    from sidrec.core.errors import SettingsError
+    from sidrec.models.capabilities import Steers
+
+    if like is None or not keep:
+        raise SettingsError("--like and --keep belong together: which item, and what of it to keep.")
+    if not isinstance(model, Steers):
+        raise SettingsError(f"{model.key} cannot be steered by --like; use --allow column=value, or llada-rec-plus.")
+    named = [part for text in keep for part in _split(text)]
+    steered: Recommender = model.steered(like, [int(part) if part.isdecimal() else part for part in named])
+    return steered
 
 
 def graphs_beside(model: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +29,7 @@ class Attributes:
         if missing:
             have = ", ".join(catalog.frame.columns)
             raise InputError(f"item_vectors.attributes: the catalogue has no column {missing[0]}; it has: {have}.")
-        return cls({name: sorted(set(_texts(catalog.frame[name])) - {""}) for name in columns})
+        return cls({name: sorted(set(texts_of(catalog.frame[name])) - {""}) for name in columns})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -45,11 +46,16 @@ class Attributes:
         for slot, (name, values) in enumerate(self.values.items()):
             code_of = {value: code for code, value in enumerate(values)}
             if name in catalog.frame.columns:
-                found[:, slot] = [code_of.get(text, UNKNOWN) for text in _texts(catalog.frame[name])]
+                found[:, slot] = [code_of.get(text, UNKNOWN) for text in texts_of(catalog.frame[name])]
         return found
 
 
-def _texts(column: pl.Series) -> list[str]:
+def texts_of(column: pl.Series) -> list[str]:
+    """Values as text; empty where an item has none."""
     if isinstance(column.dtype, pl.List):
-        return [" > ".join(str(part) for part in row or ()) for row in column.to_list()]
-    return ["" if value is None else str(value).strip() for value in column.to_list()]
+        return [" > ".join(filter(None, map(_text, row or ()))) for row in column.to_list()]
+    return [_text(value) for value in column.to_list()]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()

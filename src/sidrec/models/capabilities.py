@@ -97,6 +97,17 @@ class Explains(ABC):
         """One generation with everything that happened in it."""
 
 
+class Steers(ABC):
+    """Can recommend under a condition: only items that agree with a given one in what is kept."""
+
+    @abstractmethod
+    def steered(self, like: str, keep: Sequence[int | str]) -> Self:
+        """The same model, weights shared, that only recommends items like this one in what is kept.
+
+        `keep` are slots of its code, counted from 1, and columns of the catalogue such as brand.
+        """
+
+
 class Exports(ABC):
     """Can be run by other engines than torch."""
 

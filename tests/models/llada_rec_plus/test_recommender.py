@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from functools import cache
 from typing import Any
 
@@ -110,6 +111,44 @@ def test_steering_never_leaves_the_condition(make):
     assert model.recommend([["thing-1", "thing-2"]], k=32) == free
 
 
+def test_whoever_is_unknown_gets_popular_items_within_the_condition():
+    found = fitted().recommend([[], ["nobody"]], k=32, like="thing-20", keep=["categories"])
+    assert found.fallback == [True, True]
+    assert [set(row) for row in found.item_ids] == [{f"thing-{item}" for item in range(16, 24)}] * 2
+
+
+ROOM = {"codes": False, "text": False, "attributes": ["categories"], "identity_dropout": 0.3}
+
+
+@cache
+def by_room() -> LLaDARecPlus:
+    """Knows of its items only their room."""
+    return LLaDARecPlus(**QUICK, item_vectors=ROOM).fit(DATA)
+
+
+def test_new_items_compete_by_their_attributes_and_without_them_by_nothing(tmp_path):
+    model = copy.copy(by_room())
+    history = [["thing-1", "thing-2"]]
+    nothing = new_thing("unknown").with_columns(categories=None)
+    elsewhere = new_thing("elsewhere").with_columns(categories=pl.lit(["never", "seen"]))
+    model.add_items(pl.concat([new_thing(), nothing, elsewhere], how="vertical_relaxed"))
+    found = model.recommend(history, k=35).item_ids[0]
+    assert found.index("new") < 9 <= min(found.index("unknown"), found.index("elsewhere"))
+    scores = dict(zip(found, model.recommend(history, k=35).scores[0], strict=True))
+    assert scores["unknown"] == scores["elsewhere"] == 0.0, "of which nothing is known"
+    assert load_model(model.save(tmp_path / "model")).recommend(history, k=35).item_ids[0] == found
+
+
+def test_a_kept_attribute_is_shown_to_a_network_that_has_learned_to_see_it():
+    values = {"attributes": ["categories"]}
+    model = LLaDARecPlus(**QUICK, partly_hidden_weight=0.2, item_vectors=values).fit(DATA)
+    history = [["thing-1", "thing-2"]]
+    steered = model.recommend(history, k=32, like="thing-20", keep=["categories"])
+    filtered = model.recommend(history, k=32, allow=[f"thing-{item}" for item in range(16, 24)])
+    assert set(steered.item_ids[0]) == set(filtered.item_ids[0])
+    assert steered.scores != filtered.scores
+
+
 def test_a_condition_that_says_nothing_is_refused():
     history = [["thing-1"]]
     for like, keep, why in (
@@ -120,6 +159,10 @@ def test_a_condition_that_says_nothing_is_refused():
     ):
         with pytest.raises(InputError, match=why):
             fitted().recommend(history, like=like, keep=keep)
+    model = copy.copy(fitted())
+    model.add_items(new_thing().with_columns(categories=pl.lit([" "])))
+    with pytest.raises(InputError, match="has no categories that others could share"):
+        model.steered("new", ["categories"])
 
 
 def test_an_explanation_adds_up():

@@ -15,7 +15,7 @@ from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.item_filter import FilterLike
 from sidrec.decoding.marginals import code_marginals
 from sidrec.decoding.search_space import ItemSearchSpace
-from sidrec.models.capabilities import Explains
+from sidrec.models.capabilities import Explains, Steers
 from sidrec.models.coded_scorer import CodedScorer
 from sidrec.models.id_search import Generation, IdSearch, SearchSettings
 from sidrec.models.item_objective import ItemObjective, scores_of, user_queries
@@ -30,7 +30,7 @@ from sidrec.models.stock import Stock
 from sidrec.nn.item_vectors import ItemFeatures
 
 
-class LLaDARecPlus(CodedScorer, Explains):
+class LLaDARecPlus(CodedScorer, Explains, Steers):
     """Catalogue-exact masked diffusion over items that are sums of identity, codes and text."""
 
     key = "llada-rec-plus"
@@ -58,7 +58,6 @@ class LLaDARecPlus(CodedScorer, Explains):
         return {"condition": repr(self._condition)}
 
     def steered(self, like: str, keep: Sequence[int | str]) -> Self:
-        """The same model, weights shared, that only recommends items like this one in what is kept."""
         stock = self.stock
         n_slots = 0 if stock.ids is None else stock.ids.codes.shape[1]
         model = copy.copy(self)
@@ -81,22 +80,30 @@ class LLaDARecPlus(CodedScorer, Explains):
         model = self if like is None else self.steered(like, keep)
         return super(LLaDARecPlus, model).recommend(histories, k, **rest)
 
-    def _rank(self, request: Request, stock: Stock) -> Ranking:
-        return super()._rank(self._conditioned(request, stock), stock)
+    def _ranked(self, request: Request, stock: Stock) -> Ranking:
+        """The condition binds the popular items of somebody unknown, too."""
+        return super()._ranked(self._conditioned(request, stock), stock)
 
     def _queries(self, request: Request, stock: Stock) -> Tensor:
         network, condition = self._fitted(), self._condition
         learned = network.target_row and self.settings.partly_hidden_weight > 0
-        if condition is None or stock.ids is None or not learned:
+        if condition is None or not learned:
             return super()._queries(request, stock)
         kept = torch.zeros(network.items.n_slots, dtype=torch.int64, device=network.items.device)
-        kept[list(condition.slots)] = 1
+        kept[self._shown_slots(condition, stock)] = 1
         shown = network.items.tokens_of(torch.tensor(condition.item, device=kept.device)) * kept
 
         def ask(items: Tensor) -> Tensor:
             return network.queries_given(items, shown.expand(len(items), -1))
 
         return user_queries(network, request.histories, self.settings.max_history, ask=ask)
+
+    def _shown_slots(self, condition: Condition, stock: Stock) -> list[int]:
+        """Slots of the network: those of the semantic ID, then one for each attribute."""
+        columns = () if self._facts.attributes is None else self._facts.attributes.columns
+        first = 0 if stock.ids is None else stock.ids.codes.shape[1]
+        kept = [first + slot for slot, name in enumerate(columns) if name in condition.columns]
+        return [*condition.slots, *kept]
 
     def _conditioned(self, request: Request, stock: Stock) -> Request:
         if self._condition is None:

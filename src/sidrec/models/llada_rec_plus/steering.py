@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
+from sidrec.models.attributes import texts_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Condition:
         if unknown:
             have = ", ".join(catalog.frame.columns)
             raise InputError(f"keep: the catalogue has no column {unknown[0]}; it has: {have}.")
-        empty = [name for name in columns if catalog.frame[name][item] is None]
+        empty = [name for name in columns if texts_of(catalog.frame[name][item : item + 1]) == [""]]
         if empty:
             raise InputError(f"keep: item {like!r} has no {empty[0]} that others could share.")
         return cls(item, slots, columns)
