@@ -90,7 +90,7 @@ def test_a_named_setting_of_a_section_leaves_the_others(key):
 
 
 OF_THE_RUN = {"training." + name for name in ("minutes", "device", "checkpoint_seconds", "keep_state", "trackers")}
-OF_THE_RUN |= {"embedding.batch_size", "embedding.device"}
+OF_THE_RUN |= {"embedding.batch_size", "embedding.device", "index_from"}
 
 
 @pytest.mark.parametrize("key", CLASSES)

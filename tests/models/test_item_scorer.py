@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 
 from reference.learning import quick
 from sidrec.core.errors import InputError, SettingsError
+from sidrec.data.catalog import Catalog
 from sidrec.data.synthetic import clusters, cycle
 from sidrec.models.gru4rec import GRU4Rec
 from sidrec.models.item_objective import ItemObjective
 from sidrec.models.item_scorer import AttentionSettings
 from sidrec.models.request import Request
-from sidrec.models.sasrec import SASRecSoftmax
+from sidrec.models.sasrec import SASRec, SASRecSoftmax
+from sidrec.models.stock import Stock
+from sidrec.nn.item_vectors import NOTHING_KNOWN
 
 TINY = quick(epochs=1)
 
@@ -89,3 +93,38 @@ def kill_after_the_second_epoch(objective, module, epoch, generator):
     if epoch == 1:
         raise KeyboardInterrupt
     return {}
+
+
+def large(index_from: int | None, n_items: int = 9000) -> SASRec:
+    """A network of random weights over more items than a list of candidates holds."""
+    model = SASRecSoftmax(d_model=16, n_layers=1, n_heads=2, repeat="once", index_from=index_from)
+    torch.manual_seed(0)
+    model.network = model._build(n_items, NOTHING_KNOWN).eval()
+    assert model.network.repeat is not None
+    model.network.repeat.rho.data.fill_(0.3)
+    ids = pl.DataFrame({"item_id": [str(item) for item in range(n_items)]})
+    model._stock = Stock(Catalog(ids), np.arange(n_items))
+    return model
+
+
+def test_a_large_catalogue_is_scanned_and_its_filters_stay_exact():
+    exact, scanned = large(None), large(9000)
+    histories = [[str(user), str(user + 7), str(user)] for user in range(30)]
+    few, most = [str(item) for item in range(0, 9000, 50)], [str(item) for item in range(0, 9000, 3)]
+    for filters in ({}, {"exclude_seen": True}, {"allow": few}, {"deny": most}, {"deny": most, "exclude_seen": True}):
+        wanted, found = (model.recommend(histories, k=10, **filters) for model in (exact, scanned))
+        same = [len(set(a) & set(b)) / 10 for a, b in zip(wanted.item_ids, found.item_ids, strict=True)]
+        assert np.mean(same) > 0.99, filters
+        answers = {item for row in found.item_ids for item in row}
+        assert not answers & set(filters.get("deny", ())) and answers <= set(filters.get("allow", answers))
+    assert exact._near is None and scanned._near is not None
+    index = scanned._near[1]
+    scanned.recommend(histories)
+    assert scanned._near[1] is index, "one index serves all requests"
+
+
+def test_users_whom_filters_leave_few_candidates_are_scored_among_all_items():
+    exact, scanned = large(None), large(1)
+    near = scanned.recommend([["5"]], k=2000).item_ids[0]
+    found = [model.recommend([["5"], ["900"]], k=10, deny=near) for model in (exact, scanned)]
+    assert found[0].item_ids == found[1].item_ids

@@ -49,9 +49,10 @@ def test_ages_fall_into_buckets():
 def test_scores_of_the_history_are_moved_and_no_others():
     term = RepeatTerm("by-age")
     term.rho.data = torch.tensor([1.0, 2.0, 0, 0, 0, 0])
-    scores = torch.zeros(2, 5)
-    term.add_to(scores, Histories.from_lists([[3, 4, 3], [0]]))
-    assert (scores / SPEED).tolist() == [[0, 0, 0, 1, 2], [1, 0, 0, 0, 0]]
+    terms, scores = term.for_users(Histories.from_lists([[3, 4, 3], [], [0]])), torch.zeros(3, 5)
+    terms.add_to(scores[:1], slice(0, 1))
+    terms.add_to(scores[1:], slice(1, 3))
+    assert (scores / SPEED).tolist() == [[0, 0, 0, 1, 2], [0] * 5, [1, 0, 0, 0, 0]]
 
 
 def test_wanted_items_and_the_whole_past_agree():

@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Literal, Self, TypeVar, cast
+from typing import ClassVar, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -37,6 +37,8 @@ class ItemNetwork(nn.Module, ABC):
 
     items: ItemVectors
     repeat: RepeatTerm | None
+    scores_are_products: ClassVar[bool] = True
+    """Whether an item's score is the product of the query and its row of the table, so that a scan can find the best."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -194,12 +196,12 @@ def user_queries(
 
 def scores_of(network: ItemNetwork, queries: Tensor, table: Tensor, histories: Histories) -> ScoreRows:
     """The scores of all items of the table for a slice of the users."""
-    repeat = network.repeat
+    terms = None if network.repeat is None else network.repeat.for_users(histories)
 
     def score(rows: slice) -> Tensor:
         scores = network.scores(queries[rows], table)
-        if repeat is not None:
-            repeat.add_to(scores, histories.take(np.arange(rows.start, rows.stop)))
+        if terms is not None:
+            terms.add_to(scores, rows)
         return scores
 
     return score

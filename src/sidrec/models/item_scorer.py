@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -14,10 +14,11 @@ from torch import Tensor
 
 from sidrec.core.artifacts import Artifact
 from sidrec.core.progress import Progress
-from sidrec.core.settings import Settings
+from sidrec.core.settings import RUN, Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import MOST_HISTORY
+from sidrec.decoding.nearest import NearestItems, best_candidates, n_candidates
 from sidrec.decoding.top_k import top_items
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.base import Recommender
@@ -65,6 +66,8 @@ class ItemScorerSettings(Settings):
     """A learned term for the items of the history: one number (`once`), or by how long ago the item was (`by-age`)."""
     validation_users: int = Field(2000, ge=1)
     """Size of the fixed random sample of users on which the best epoch is chosen."""
+    index_from: Annotated[int | None, RUN] = Field(1_000_000, ge=1)
+    """Items from which the best are looked for by a compressed scan and then scored exactly; null scores all."""
     training: ItemTraining = Field(default_factory=ItemTraining)
 
     def vectors(self, n_items: int, features: ItemFeatures, n_extra: int = 0) -> ItemVectors:
@@ -106,6 +109,7 @@ class ItemScorer(Recommender, HasItemVectors):
         super().__init__(settings, **values)
         self._facts = ItemFacts()
         self._given: ItemIds | None = None
+        self._near: tuple[ItemNetwork, NearestItems] | None = None
 
     @property
     def training_options(self) -> TrainingOptions:
@@ -169,8 +173,21 @@ class ItemScorer(Recommender, HasItemVectors):
         network = self._fitted()
         table = network.item_table()[: len(stock)]
         queries = self._queries(request, stock)
+        n = n_candidates(request.k, len(table), request.allowed) if self._takes_index(table, queries) else None
+        if n is None:
+            return self._of_all(request, queries, table)
+        found = self._nearest(network).candidates(queries.numpy(), n)
+        ranking, sure = self._of_candidates(request, queries, table, found)
+        unsure = np.flatnonzero(~sure)
+        if len(unsure):
+            rest = self._of_all(request.take(unsure), queries[torch.from_numpy(unsure)], table)
+            ranking.items[unsure], ranking.scores[unsure] = rest.items, rest.scores
+        return ranking
+
+    def _of_all(self, request: Request, queries: Tensor, table: Tensor) -> Ranking:
+        """Every item scored."""
         items, scores = top_items(
-            scores_of(network, queries, table, request.histories),
+            scores_of(self._fitted(), queries, table, request.histories),
             request.histories,
             request.k,
             n_items=len(table),
@@ -178,6 +195,37 @@ class ItemScorer(Recommender, HasItemVectors):
             exclude_seen=request.exclude_seen,
         )
         return Ranking(items, scores)
+
+    def _of_candidates(
+        self, request: Request, queries: Tensor, table: Tensor, found: NDArray[np.int64]
+    ) -> tuple[Ranking, NDArray[np.bool_]]:
+        """The candidates scored exactly, and for whom filters left enough of them."""
+
+        def score(rows: slice, items: Tensor) -> Tensor:
+            return torch.bmm(table[items], queries[rows].unsqueeze(-1)).squeeze(-1)
+
+        allowed = np.ones(len(table), dtype=bool) if request.allowed is None else request.allowed
+        items, scores, sure = best_candidates(
+            found,
+            score,
+            request.histories,
+            request.k,
+            allowed=allowed,
+            exclude_seen=request.exclude_seen,
+            bonus=self._fitted().repeat,
+        )
+        return Ranking(items, scores), sure
+
+    def _takes_index(self, table: Tensor, queries: Tensor) -> bool:
+        """The scan is for large catalogues in main memory; queries that are no numbers are left to be named."""
+        limit, fits = self.settings.index_from, self._fitted().scores_are_products and table.device.type == "cpu"
+        return limit is not None and len(table) >= limit and fits and bool(queries.isfinite().all())
+
+    def _nearest(self, network: ItemNetwork) -> NearestItems:
+        """Made at the first request after the network or its items changed."""
+        if self._near is None or self._near[0] is not network:
+            self._near = (network, NearestItems(network.item_table().float().numpy()))
+        return self._near[1]
 
     def _queries(self, request: Request, stock: Stock) -> Tensor:  # noqa: ARG002
         """One vector per user."""

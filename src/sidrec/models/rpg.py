@@ -86,6 +86,8 @@ class RPGSettings(AttentionSettings):
 class RPGNetwork(CausalTransformer):
     """A head for each digit behind the causal Transformer; a digit's codes are those that items are pooled of."""
 
+    scores_are_products = False
+
     columns: Tensor
     beyond: Tensor
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sidrec.data.histories import Histories
@@ -54,12 +55,27 @@ class RepeatTerm(nn.Module):
         return (same * self.of_past(past)[:, :, None]).sum(1)
 
     @torch.no_grad()
-    def add_to(self, scores: Tensor, histories: Histories) -> None:
-        """Add the term to scores (users, n_items) in place; row r belongs to history r, however long it is."""
+    def for_users(self, histories: Histories) -> UserTerms:
+        """The term of every item of every history, however long, looked up once for all blocks of users."""
         users, items, ages = newest_occurrences(histories)
-        device = scores.device
-        at = torch.from_numpy(users).to(device), torch.from_numpy(items).to(device)
-        scores[at] += self(torch.from_numpy(ages).to(self.rho.device)).to(scores)
+        values = self(torch.from_numpy(ages).to(self.rho.device))
+        return UserTerms(np.searchsorted(users, np.arange(len(histories) + 1)), users, items, values)
+
+
+@dataclass(frozen=True)
+class UserTerms:
+    """What the histories of some users add to scores; those of user u lie at `first[u]:first[u + 1]`."""
+
+    first: NDArray[np.int64]
+    users: NDArray[np.int64]
+    items: NDArray[np.int64]
+    values: Tensor
+
+    def add_to(self, scores: Tensor, rows: slice) -> None:
+        """Add the terms of the users in the slice to their scores (users, n_items) in place."""
+        own = slice(int(self.first[rows.start]), int(self.first[rows.stop]))
+        at = torch.from_numpy(self.users[own] - rows.start), torch.from_numpy(self.items[own])
+        scores[tuple(part.to(scores.device) for part in at)] += self.values[own].to(scores)
 
 
 def newest_occurrences(
