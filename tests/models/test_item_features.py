@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,14 +15,17 @@ from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import SilentProgress
 from sidrec.data.catalog import Catalog
 from sidrec.data.synthetic import clusters, cycle, habits
-from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.embeddings.item_embeddings import ItemEmbeddings
+from sidrec.embeddings.tfidf import TfidfEncoder
 from sidrec.models.attributes import Attributes
 from sidrec.models.item_features import Describer, ItemFacts, ItemVectorSettings
+from sidrec.models.item_ids import ItemIds
 from sidrec.models.item_objective import ItemNetwork
 from sidrec.models.item_scorer import ItemScorer
 from sidrec.models.registry import MODELS, find_model, load_model
 from sidrec.models.request import Request
-from sidrec.sids.tokenize import TokenizeSettings
+from sidrec.sids.tokenize import TokenizeSettings, tokenize
 
 KEYS = [row.key for row in MODELS if row.family == "item-id"]
 TOKENIZE = {"tokenizer": "opq", "options": {"n_codes": 2, "codebook_size": 6, "pca": 4}}
@@ -110,6 +115,28 @@ def test_a_catalogue_without_text_goes_without_it():
     assert describer(codes=True, text=True).describe(silent, SilentProgress()) == (None, ItemFacts())
     with pytest.raises(InputError, match="nothing is known of the items but their identity"):
         describer(codes=True, identity=False).describe(silent, SilentProgress())
+
+
+def test_text_behind_given_ids_is_not_embedded_again(tmp_path, monkeypatch):
+    data, embedding = clusters(n_clusters=4, cluster_size=6, n_users=30, length=4), EmbeddingSettings(encoder="tfidf")
+    embed_catalog(data.catalog, embedding, out=tmp_path / "old" / "emb")
+    tokenize(ItemEmbeddings.load(tmp_path / "old" / "emb"), TokenizeSettings(**TOKENIZE), out=tmp_path / "old" / "ids")
+    (tmp_path / "old").rename(tmp_path / "moved")
+    given = ItemIds.take(tmp_path / "moved" / "ids")
+    wanted = describer(codes=True, text=True).describe(data, SilentProgress())[1].text
+    with monkeypatch.context() as patch:
+        patch.setattr(TfidfEncoder, "batches", lambda *_: pytest.fail("embedded again"))
+        found = describer(codes=True, text=True).describe(data, SilentProgress(), given=given)[1].text
+    assert wanted is not None and found is not None
+    np.testing.assert_allclose(found.vectors, wanted.vectors, atol=1e-5)
+    other = Describer(
+        ItemVectorSettings(codes=True, text=True), EmbeddingSettings(encoder="tfidf", pca=3), TokenizeSettings()
+    )
+    text = other.describe(data, SilentProgress(), given=given)[1].text
+    assert text is not None and text.vectors.shape[1] == 3, "vectors made in another way are not taken"
+    shutil.rmtree(tmp_path / "moved" / "emb")
+    again = describer(codes=True, text=True).describe(data, SilentProgress(), given=given)[1].text
+    assert again is not None and again.vectors.shape == wanted.vectors.shape
 
 
 def test_attributes_are_codes_of_their_columns():

@@ -161,6 +161,17 @@ def embed_catalog(
     return ensure(out, job.origin, make, ItemEmbeddings.from_artifact, progress)
 
 
+def embedded_at(path: Path, catalog: Catalog, settings: EmbeddingSettings) -> ItemEmbeddings | None:
+    """The vectors at `path`, where they are what embedding this catalogue with these settings would give."""
+    if settings.encoder == GIVEN:
+        return None
+    try:
+        found = ItemEmbeddings.load(path)
+    except ArtifactError:
+        return None
+    return found if found.fingerprint == _text_job(catalog, settings).origin.fingerprint else None
+
+
 def embed_new(
     items: Catalog | pl.DataFrame, space: EmbeddingSpace | ItemEmbeddings, progress: Progress | None = None
 ) -> NDArray[np.float32]:

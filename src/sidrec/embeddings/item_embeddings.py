@@ -37,6 +37,8 @@ class ItemEmbeddings:
     fingerprint: str = ""
     settings: Mapping[str, Any] = field(default_factory=lambda: {"encoder": "given"})
     state: EncoderState | None = None
+    path: Path | None = field(default=None, compare=False)
+    """The directory they were read from."""
 
     def __repr__(self) -> str:
         silent = int(self.missing_text.sum())
@@ -95,6 +97,7 @@ class ItemEmbeddings:
             fingerprint=artifact.fingerprint,
             settings=space.settings,
             state=space.state,
+            path=artifact.path,
         )
 
 

@@ -20,8 +20,9 @@ from sidrec.core.stages import Stages
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.statistics import filled_rows, is_text
-from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.embed import EmbeddingSettings, embedded_at
 from sidrec.embeddings.encoders import GIVEN
+from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.models.attributes import Attributes
 from sidrec.models.ingredients import Ids, Vectors, in_memory, inside
 from sidrec.models.item_ids import ItemIds
@@ -125,13 +126,19 @@ class Describer:
             progress.note("the catalogue has no text, so the item vectors go without the parts made of it.")
         elif parts.text or make_ids:
             stages, vectors = Stages(inside(workdir), progress), Vectors(in_memory(data), self.embedding)
-            text = TextVectors.of(stages.get(vectors), parts.text_width) if parts.text else None
+            if parts.text:
+                text = TextVectors.of(self._behind(given, catalog) or stages.get(vectors), parts.text_width)
             ids = ItemIds(stages.get(Ids(vectors, self.tokenize))) if make_ids else ids
         if not parts.identity and ids is None and text is None and attributes is None:
             raise InputError(
                 "without text nothing is known of the items but their identity; set item_vectors.identity."
             )
         return ids, ItemFacts(text, attributes)
+
+    def _behind(self, given: ItemIds | None, catalog: Catalog) -> ItemEmbeddings | None:
+        """The vectors that given IDs were made from, where they are at hand and just what would be made here."""
+        near = None if given is None else given.tokenized.vectors
+        return None if near is None else embedded_at(near, catalog, self.embedding)
 
 
 def saved_ids(artifact: Artifact) -> ItemIds | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from sidrec.core.artifacts import Origin, forget_work, work_directory, write
+from sidrec.core.artifacts import Origin, forget_work, work_directory, write, write_json
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Mark, Settings, merge
@@ -23,7 +24,7 @@ from sidrec.sids.inputs import TokenizerInputs
 from sidrec.sids.quality import health
 from sidrec.sids.registry import find_tokenizer
 from sidrec.sids.semantic_ids import SemanticIds
-from sidrec.sids.tokenized_items import PAGE_FILE, TokenizedItems
+from sidrec.sids.tokenized_items import PAGE_FILE, VECTORS_FILE, TokenizedItems
 from sidrec.training.distributed import leads
 from sidrec.training.together import ensure_together
 
@@ -158,6 +159,9 @@ def _save(
 
     with write(out, origin) as directory:
         result.write_files(directory)
+        if embeddings.path is not None:
+            near = os.path.relpath(embeddings.path.absolute(), out.absolute())
+            write_json(directory / VECTORS_FILE, {"embeddings": near})
         page = render(result, titles or embeddings.item_ids, siblings(out, origin))
         (directory / PAGE_FILE).write_text(page, encoding="utf-8")
     forget_work(out)

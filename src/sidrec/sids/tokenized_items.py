@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ WEIGHTS_FILE = "tokenizer.safetensors"
 SETTINGS_FILE = "tokenizer.json"
 REPORT_FILE = "report.json"
 PAGE_FILE = "report.html"
+VECTORS_FILE = "vectors.json"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class TokenizedItems:
     policy: Policy
     report: dict[str, Any]
     space: EmbeddingSpace | None = None
+    vectors: Path | None = field(default=None, compare=False)
+    """Where the vectors lie that they were made from, as far as that was written down."""
 
     def __repr__(self) -> str:
         return f"TokenizedItems({self.ids.in_words} by {self.tokenizer.key}, collisions: {self.policy})"
@@ -95,12 +98,22 @@ class TokenizedItems:
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> TokenizedItems:
         """From a `sids` artefact."""
-        return cls.read_files(artifact, artifact.fingerprint)
+        items = cls.read_files(artifact, artifact.fingerprint)
+        if not artifact.has(VECTORS_FILE):
+            return items
+        return replace(items, vectors=artifact.path / read_json(artifact.file(VECTORS_FILE), _Vectors).embeddings)
 
     @classmethod
     def load(cls, path: Path) -> TokenizedItems:
         with opened(Path(path), "sids") as artifact:
             return cls.from_artifact(artifact)
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Seen from the artefact, so that both can move together."""
+
+    embeddings: str
 
 
 @dataclass(frozen=True)
