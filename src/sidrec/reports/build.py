@@ -15,6 +15,7 @@ from sidrec.core.pages.blocks import Block, Charts, Facts, Heading, Words
 from sidrec.core.pages.page import render_page
 from sidrec.core.pages.tables import Table
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.reports.against import against_table
 from sidrec.reports.claims import check_claim
 from sidrec.reports.examples import user_examples
 from sidrec.reports.health import health_table
@@ -24,6 +25,7 @@ from sidrec.reports.runs import Benchmark, SectionRuns, read_benchmarks
 from sidrec.reports.section_charts import learning_chart, result_charts
 from sidrec.reports.section_tables import claim_table, figures_table, others_table
 from sidrec.reports.summary import SectionSummary, summarise
+from sidrec.reports.target_counts import counts_table
 from sidrec.reports.user_block import UserBlock
 
 KIND = "report"
@@ -87,6 +89,10 @@ def _section(summary: SectionSummary, *, several: bool) -> list[Block]:
     others = published().by_others(name, runs.published_dataset)
     if others:
         blocks.append(others_table(f"{anchor}-others", others))
+    if section.against:
+        blocks.append(against_table(f"{anchor}-against", summary))
+    if section.by_target_count:
+        blocks.append(counts_table(f"{anchor}-counts", runs))
     blocks += _claim(runs, name)
     learning = learning_chart(summary)
     return [*blocks, Charts((learning,), f"{anchor}-learning")] if learning else blocks

@@ -48,7 +48,7 @@ def user_examples(benchmark: Benchmark, n_users: int) -> Examples | None:
                 model, data = load_model(benchmark.out / row.records[0].model), benchmark.data(section.dataset)
                 cases = data.cases("test")
                 chosen = cases.take(_chosen(row, len(cases), n_users))
-                seen = benchmark.plan.exclude_seen
+                seen = benchmark.plan.leaves_out_seen(section.section)
                 users = [_example(model, data, chosen, case, exclude_seen=seen) for case in range(len(chosen))]
                 return Examples(row.label, section.dataset, users)
     return None

@@ -11,6 +11,7 @@ _SCALES = {
     "small": "narrower networks and fewer epochs than published, so what is missing may be training",
     "paper": "the published widths and epochs",
 }
+SEEN = {False: "kept among the candidates", True: "left out of the candidates"}
 _COLUMNS = ("data set", "origin", "users", "items", "interactions", "sparsity", "average length")
 
 
@@ -19,7 +20,8 @@ def facts(benchmark: Benchmark) -> list[tuple[str, str]]:
     plan, records = benchmark.plan, benchmark.records
     models = {record.model: record for record in records}
     trained = sum(float(record.training.get("seconds", 0.0)) for record in models.values())
-    seen = "left out of the candidates" if plan.exclude_seen else "kept among the candidates"
+    left_out = {plan.leaves_out_seen(section) for section in plan.section}
+    seen = " or, in other sections, ".join(SEEN[way] for way in sorted(left_out))
     return [
         ("plan", plan.title),
         ("scale", f"{plan.scale}: {_SCALES[plan.scale]}"),

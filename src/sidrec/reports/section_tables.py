@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sidrec.core.pages.tables import Entry, Mark, Table
 from sidrec.reports.claims import Verdict
+from sidrec.reports.overview import SEEN
 from sidrec.reports.published import PublishedTable
 from sidrec.reports.summary import Against, RowSummary, SectionSummary
 
@@ -17,8 +18,8 @@ def figures_table(summary: SectionSummary, beside: PublishedTable | None) -> Tab
     base = runs.section.compared_with
     columns = (
         "model" if runs.section.models else "variant",
-        *(_heading(name) for name in metrics),
-        f"{_heading(runs.judge)} against {base}",
+        *(heading(name) for name in metrics),
+        f"{heading(runs.judge)} against {base}",
         "training",
         "users/s",
     )
@@ -40,13 +41,13 @@ def others_table(name: str, tables: list[PublishedTable]) -> Table:
     lines = [(table.source, row, figures) for table in tables for row, figures in table.rows.items()]
     plain = tuple((source, row, *(_published(figures.get(m)) for m in metrics)) for source, row, figures in lines)
     rows = tuple((Entry(line[0]), Entry(line[1]), *(Entry(text, number=True) for text in line[2:])) for line in plain)
-    columns = ("source", "model", *(_heading(metric) for metric in metrics))
+    columns = ("source", "model", *(heading(metric) for metric in metrics))
     return Table(name, columns, rows, (columns, *plain), "Measured by others on the same data set.")
 
 
 def claim_table(name: str, verdict: Verdict, metric: str) -> Table:
     """Each comparison behind a conclusion of the paper, tested on our users."""
-    columns = ("the paper has", "above", f"our difference in {_heading(metric)}", "p", "our figures")
+    columns = ("the paper has", "above", f"our difference in {heading(metric)}", "p", "our figures")
     rows, plain = [], []
     for finding in verdict.findings:
         marks: dict[bool | None, Mark] = {True: "good", False: "bad", None: "muted"}
@@ -166,7 +167,8 @@ def _note(summary: SectionSummary, beside: PublishedTable | None) -> str:
     marks = "Bold: best, underlined: second. Beneath each figure its 95 % interval over users."
     seeds = ", ".join(str(seed) for seed in runs.plan.seeds)
     budget = runs.plan.budget_words(runs.section)
-    words = f"{users:,} users, test items, full ranking; seeds {seeds}; {budget}. {marks}"
+    seen = f"a user's own items {SEEN[runs.plan.leaves_out_seen(runs.section)]}"
+    words = f"{users:,} users, test items, full ranking, {seen}; seeds {seeds}; {budget}. {marks}"
     if beside is None:
         return f"{words} The paper prints no numbers for this experiment."
     same = runs.published_dataset == beside.dataset
@@ -179,7 +181,7 @@ def _note(summary: SectionSummary, beside: PublishedTable | None) -> str:
     return f"{words} “paper”: {where}, {other}."
 
 
-def _heading(metric: str) -> str:
+def heading(metric: str) -> str:
     name, _, k = metric.partition("@")
     return f"{'NDCG' if name == 'ndcg' else name.capitalize()}@{k}"
 

@@ -74,14 +74,19 @@ def summarise(runs: SectionRuns) -> SectionSummary:
     return SectionSummary(runs, tuple(rows))
 
 
-def compare_pairs(runs: SectionRuns, pairs: Sequence[tuple[str, str]]) -> list[Against | None]:
-    """First minus second of every pair, corrected for how many are asked; None where there is nothing to compare."""
+def compare_pairs(
+    runs: SectionRuns, pairs: Sequence[tuple[str, str]], metric: str | None = None
+) -> list[Against | None]:
+    """First minus second of every pair, corrected for how many are asked; None where there is nothing to compare.
+
+    By the metric that rows are compared by, or another one.
+    """
     rows = {row.label: row for row in runs.measured}
     asked = [(a, b) if a != b and a in rows and b in rows else None for a, b in pairs]
     tests = []
     for pair in asked:
         if pair is not None:
-            ours, theirs = (rows[label].per_user(runs.judge) for label in pair)
+            ours, theirs = (rows[label].per_user(metric or runs.judge) for label in pair)
             tests.append((paired_t_test(theirs, ours), paired_bootstrap(theirs, ours)))
     adjusted = holm(np.array([t_test.p_value for t_test, _ in tests])).tolist() if tests else []
     answers = iter([_against(*both, p) for both, p in zip(tests, adjusted, strict=True)])

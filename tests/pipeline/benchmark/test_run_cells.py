@@ -6,6 +6,7 @@ from reference.small_plan import small_plan, small_shop
 from sidrec.core.errors import InputError
 from sidrec.core.progress import SilentProgress
 from sidrec.data.dataset import Dataset
+from sidrec.evaluation.results import Evaluation
 from sidrec.pipeline.benchmark.cells import Places, cells_of
 from sidrec.pipeline.benchmark.run_cells import finished_record, message_of, prepare_data, run_cells
 
@@ -44,6 +45,19 @@ def test_a_cell_is_finished_only_on_the_data_it_was_run_on(plan, tmp_path):
     other = small_plan(tmp_path, datasets={"shop": {"source": "demo"}})
     prepare_data(other, "shop", places, SilentProgress())
     assert finished_record(other, cell, places) is None
+
+
+def test_sections_with_and_without_the_users_own_items_share_one_model(tmp_path):
+    rows = {"title": "M", "models": ["popularity"]}
+    sections = [{"name": "all", **rows}, {"name": "unseen", "exclude_seen": True, **rows}]
+    plan, places = small_plan(small_shop(tmp_path), section=sections), Places(tmp_path / "out")
+    cells = cells_of(plan)
+    prepare_data(plan, "shop", places, SilentProgress())
+    seen, unseen = run_cells(plan, cells, places, SilentProgress())
+    assert seen.model == unseen.model and seen.test != unseen.test
+    kept = [Evaluation.load(places.out / record.test).exclude_seen for record in (seen, unseen)]
+    assert kept == [False, True]
+    assert all(finished_record(plan, cell, places) for cell in cells)
 
 
 def test_known_errors_speak_for_themselves_and_others_say_their_kind():

@@ -34,6 +34,8 @@ class Cell:
     search: Mapping[str, Any] | None
     stage: TrainedModel
     """The model and what it needs; cells with equal ones share it."""
+    exclude_seen: bool = False
+    """Whether it is judged without the users' own items."""
 
     @property
     def name(self) -> str:
@@ -42,7 +44,8 @@ class Cell:
     @property
     def judged_name(self) -> str:
         """Cells with equal names share one evaluation."""
-        return self.stage.name if self.search is None else named(self.stage.name, {SEARCH: self.search})
+        name = self.stage.name if self.search is None else named(self.stage.name, {SEARCH: self.search})
+        return f"{name}-unseen" if self.exclude_seen else name
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def _cell(plan: Plan, section: Section, dataset: str, row: Variant, seed: int) -
         search = tried.model_dump(mode="json")[SEARCH]
     recipe = Recipe(row.model, canonical, base.where)
     stage = model_stage(dataset, row.model, settings, seed)
-    return Cell(section.name, row.label, dataset, seed, recipe, search, stage)
+    return Cell(section.name, row.label, dataset, seed, recipe, search, stage, plan.leaves_out_seen(section))
 
 
 def _values(

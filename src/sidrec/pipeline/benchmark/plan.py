@@ -17,6 +17,7 @@ from sidrec.pipeline.benchmark.budget import Budget, Training
 from sidrec.pipeline.benchmark.scales import SCALES, Scale, ScaleName
 
 DEMO = "demo"
+BEST = "best"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Names that become directories."""
 
@@ -52,6 +53,12 @@ class Section(Settings):
     question: str = ""
     baseline: str | None = None
     """Label of the row that all others are compared with; default the first."""
+    against: tuple[str, ...] = ()
+    """Further rows that all are compared with in a table of its own; `best` is whichever row comes out first."""
+    exclude_seen: bool | None = None
+    """Whether a user's own items are left out of the candidates; default as the plan says."""
+    by_target_count: bool = False
+    """Also show how targets are found that the training part holds never, hardly ever, or often."""
     axis: str = ""
     """What `x` of the variants is, where the section is a curve."""
     models: Literal["all"] | tuple[str, ...] = ()
@@ -74,6 +81,9 @@ class Section(Settings):
             raise ValueError(f"two rows are called {min(twice)!r}; give them different labels")
         if self.baseline is not None and self.baseline not in [row.label for row in self.rows()]:
             raise ValueError(f"baseline {self.baseline!r} is no row of this section")
+        unknown = [label for label in self.against if label not in (BEST, *(row.label for row in self.rows()))]
+        if unknown:
+            raise ValueError(f"against names {unknown[0]!r}, which is no row of this section")
         return self
 
     def rows(self) -> tuple[Variant, ...]:
@@ -120,6 +130,10 @@ class Plan(Settings):
         if section.training == "own-epochs" and (self.budget is not None or self.size.budget.minutes is None):
             return "budget"
         return section.training
+
+    def leaves_out_seen(self, section: Section) -> bool:
+        """Whether a section's users can be recommended what they had."""
+        return self.exclude_seen if section.exclude_seen is None else section.exclude_seen
 
     def with_named_rows(self) -> Plan:
         return self.model_copy(update={"section": tuple(section.with_named_rows() for section in self.section)})

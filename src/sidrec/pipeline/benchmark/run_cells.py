@@ -90,13 +90,13 @@ def _made_from(cell: Cell, places: Places, dataset: str, *, verify: bool = True)
     return {"model": open_artifact(places.of(cell.stage), "model", verify=verify).content, "dataset": dataset}
 
 
-def _settings(plan: Plan, split: Split) -> EvaluationSettings:
+def _settings(plan: Plan, cell: Cell, split: Split) -> EvaluationSettings:
     users = plan.size.judged_on_validation if split == "validation" else None
-    return EvaluationSettings(split=split, ks=plan.ks, exclude_seen=plan.exclude_seen, users=users)
+    return EvaluationSettings(split=split, ks=plan.ks, exclude_seen=cell.exclude_seen, users=users)
 
 
 def _origin(plan: Plan, cell: Cell, split: Split, made_from: dict[str, str]) -> Origin:
-    settings = _settings(plan, split)
+    settings = _settings(plan, cell, split)
     values = {**settings.method_values(), "search": cell.search}
     return Origin(KIND, values, made_from, seed=settings.seed)
 
@@ -110,7 +110,7 @@ def _judged(
     found = {}
     for split in SPLITS:
         out, origin = places.evaluation(cell, split), _origin(plan, cell, split, made_from)
-        found[split] = evaluate_into(out, origin, model, data, _settings(plan, split), progress)
+        found[split] = evaluate_into(out, origin, model, data, _settings(plan, cell, split), progress)
     return _record(cell, model, data, places, found)
 
 

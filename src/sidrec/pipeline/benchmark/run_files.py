@@ -41,14 +41,15 @@ def read_cells_of(places: Places) -> list[Cell]:
 def _plain(cell: Cell) -> dict[str, Any]:
     recipe = {"key": cell.recipe.key, "values": cell.recipe.values, "where": cell.recipe.where}
     names = {"section": cell.section, "label": cell.label, "dataset": cell.dataset, "seed": cell.seed}
-    return {**names, "recipe": recipe, "search": cell.search}
+    return {**names, "recipe": recipe, "search": cell.search, "exclude_seen": cell.exclude_seen}
 
 
 def _cell(values: dict[str, Any], file: Path) -> Cell:
     recipe, dataset = Recipe(**values["recipe"]), values["dataset"]
     settings = find_model(recipe.key).settings(recipe.values, where=str(file))
     stage = model_stage(dataset, recipe.key, settings, values["seed"])
-    return Cell(values["section"], values["label"], dataset, values["seed"], recipe, values["search"], stage)
+    seen, search = bool(values.get("exclude_seen", False)), values["search"]
+    return Cell(values["section"], values["label"], dataset, values["seed"], recipe, search, stage, seen)
 
 
 def _read(path: Path, out: Path, kind: type) -> Any:
