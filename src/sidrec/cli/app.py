@@ -15,6 +15,7 @@ from sidrec.cli import (
     models_verb,
     recommend_verb,
     report_verb,
+    reproduce_verb,
     tokenize_verb,
     train_verb,
 )
@@ -43,3 +44,4 @@ app.command("recommend")(waits(recommend_verb.recommend))
 app.command("export")(waits(export_verb.export))
 app.command("benchmark")(waits(benchmark_verb.benchmark))
 app.command("report")(waits(report_verb.report))
+app.command("reproduce")(waits(reproduce_verb.reproduce))

@@ -26,7 +26,7 @@ def benchmark(
     from sidrec.pipeline.benchmark.runner import benchmark as run
 
     budget = {name: value for name, value in (("epochs", epochs), ("minutes", minutes)) if value is not None}
-    given: dict[str, Any] = {"scale": scale, "seeds": _numbers(seeds), "processes": processes, "budget": budget or None}
+    given: dict[str, Any] = {"scale": scale, "seeds": numbers(seeds), "processes": processes, "budget": budget or None}
     changes = {name: value for name, value in given.items() if value is not None}
     chosen = read_plan(plan, changes, parse_data(data or []))
     if section:
@@ -47,7 +47,8 @@ def benchmark(
         raise typer.Exit(1)
 
 
-def _numbers(text: str | None) -> list[int] | None:
+def numbers(text: str | None) -> list[int] | None:
+    """`0,1,2` as numbers."""
     from sidrec.core.errors import SettingsError
 
     try:
