@@ -38,7 +38,7 @@ class ItemNetwork(nn.Module, ABC):
     items: ItemVectors
     repeat: RepeatTerm | None
     scores_are_products: ClassVar[bool] = True
-    """Whether an item's score is the product of the query and its row of the table, so that a scan can find the best."""
+    """Whether a score is the product of the query and the item's row of the table, so that a scan finds the best."""
 
     def __init__(self) -> None:
         super().__init__()
