@@ -46,11 +46,11 @@ class Timed:
         return self.constraint.count(codes)
 
 
-def skewed_codes(n_items: int, seed: int = 0) -> NDArray[np.int32]:
+def skewed_codes(n_items: int, seed: int = 0, n_codes: int = N_CODES) -> NDArray[np.int32]:
     """Some codes are frequent and some rare, as learned codes are."""
     rng = np.random.default_rng(seed)
     share = 1 / np.arange(1, CODEBOOK_SIZE + 1) ** 0.7
-    columns = [rng.choice(CODEBOOK_SIZE, n_items, p=rng.permutation(share / share.sum())) for _ in range(N_CODES)]
+    columns = [rng.choice(CODEBOOK_SIZE, n_items, p=rng.permutation(share / share.sum())) for _ in range(n_codes)]
     return np.stack(columns, axis=1).astype(np.int32)
 
 

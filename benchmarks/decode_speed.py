@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,19 +22,23 @@ from torch import Tensor
 
 from constraint_speed import measure_all, skewed_codes
 from sidrec.decoding.diffusion import Predict, search
+from sidrec.decoding.graph_walk import walk
+from sidrec.decoding.item_graph import ItemGraph
 from sidrec.decoding.item_index.index import ItemIndex
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.top_k import first_best
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.predict import make_predict
+from sidrec.models.rpg import RPGNetwork, RPGSettings
 from sidrec.models.tiger.config import TigerSettings
 from sidrec.models.tiger.network import IdWriter
 from sidrec.models.tiger.predict import make_predict as tiger_predict
+from sidrec.nn.item_vectors import ItemFeatures
 from sidrec.sids.semantic_ids import SemanticIds
 
 N_CODES, K, N_HISTORY, BEAMS, D_MODEL, N_LAYERS, D_FF = 4, 256, 20, 50, 256, 4, 1024
-N_ITEMS = 25_000
+N_ITEMS, MANY_ITEMS, RPG_DIGITS = 25_000, 250_000, 32
 SIZES = (K,) * N_CODES
 
 
@@ -119,7 +124,42 @@ def tiger() -> Ask:
     return ask
 
 
-OTHERS: dict[str, Callable[[], Ask]] = {"tiger, only real items": tiger}
+def rpg(method: Literal["graph", "full"], n_items: int = N_ITEMS) -> Ask:
+    """RPG with 32 digits and its other defaults: all digits from one pass, then a walk or every item; top 10."""
+    torch.manual_seed(0)
+    codes = torch.from_numpy(skewed_codes(n_items, n_codes=RPG_DIGITS)).long()
+    features = ItemFeatures(codes=codes, sizes=(K,) * RPG_DIGITS)
+    settings = RPGSettings()
+    speaker = RPGNetwork(n_items, settings, features).eval()
+    table, how, plan = speaker.item_table(), settings.graph, settings.search.plan(10)
+    graph = ItemGraph.build(codes, speaker.code_vectors(), how.n_edges, how.n_doors) if method == "graph" else None
+
+    def ask(items: Tensor, index: ItemIndex) -> object:  # noqa: ARG001
+        queries = speaker.queries(items)
+        if graph is None:
+            return first_best(speaker.scores(queries, table), 10)
+        return walk(speaker.log_probs(queries), graph, plan)
+
+    return ask
+
+
+def rpg_growth(rounds: int) -> dict[str, float]:
+    """Milliseconds of one user, one thread, for a small and a large catalogue: by a walk, and by scoring every item."""
+    ways = {(method, n): rpg(method, n) for method in ("graph", "full") for n in (N_ITEMS, MANY_ITEMS)}
+    nothing = ItemIndex(skewed_codes(10), SIZES)
+    times: dict[tuple[str, int], list[float]] = {way: [] for way in ways}
+    for _ in range(rounds + 1):
+        items = histories(1)
+        for way, ask in ways.items():
+            times[way].append(timed(partial(ask, items, nothing)))
+    return {f"rpg_{way}_ms_{n // 1000}k": 1000 * statistics.median(found[1:]) for (way, n), found in times.items()}
+
+
+OTHERS: dict[str, Callable[[], Ask]] = {
+    "tiger, only real items": tiger,
+    "rpg, graph walk, top 10": partial(rpg, "graph"),
+    "rpg, every item, top 10": partial(rpg, "full"),
+}
 """Rows of other models, beside LLaDA-Rec's."""
 
 
@@ -195,6 +235,9 @@ def main() -> None:
     print(f"\nfp32 peak {peak / 1e9:.0f} GFLOP/s on 2 threads; prefix reaches {share:.0%} of it; memory {gib:.1f} GiB")
     print(f"one request (prefix, T=4, only real items): p50 {p50:.1f} ms, p95 {p95:.1f} ms\n")
     torch.set_num_threads(1)
+    growth = rpg_growth(options.rounds)
+    for name, value in growth.items():
+        print(f"{name:34s} {value:18.1f}")
     sizes = {} if options.without_constraint_sizes else measure_all(["25k", "1m", "10m"])
     figures = {
         "bidirectional_ratio_b1": one["literal"] / one["exact, bidirectional"],
@@ -207,6 +250,7 @@ def main() -> None:
         "t1_ratio_b16": many["literal"] / many["prefix, T=1"],
         "tiger_ms_b1": one["tiger, only real items"],
         "tiger_users_per_s_b16": 1000 / many["tiger, only real items"],
+        **growth,
         "share_of_peak": share,
         "p50_ms_b1": p50,
         "p95_ms_b1": p95,

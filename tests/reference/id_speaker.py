@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from sidrec.models.lcrec.config import LCRecSettings
+from sidrec.models.lcrec.language_model import small_model
 from sidrec.models.lcrec.network import IdSpeaker
 from sidrec.models.lcrec.words import Words
 from sidrec.sids.semantic_ids import SemanticIds
@@ -20,7 +21,7 @@ def speaker() -> IdSpeaker:
     numbers = torch.arange(64)
     codes = torch.stack([numbers // 16, numbers // 2 % 8, numbers % 2], 1).int().numpy()
     ids = SemanticIds(codes, (4, 8, 2), [str(number) for number in range(64)])
-    return IdSpeaker(ids, LCRecSettings(**TINY), Words.learned(["some words of a text"], 300)).eval()
+    return IdSpeaker(ids, small_model(LCRecSettings(**TINY), 300), dropout=0.0).eval()
 
 
 def write_base(folder: Path, texts: list[str], width: int = 16) -> Path:

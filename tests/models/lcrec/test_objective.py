@@ -5,6 +5,7 @@ import torch
 
 from sidrec.data.synthetic import clusters
 from sidrec.models.lcrec.config import LCRecSettings
+from sidrec.models.lcrec.language_model import small_model
 from sidrec.models.lcrec.lessons import Lesson
 from sidrec.models.lcrec.network import IdSpeaker
 from sidrec.models.lcrec.objective import LessonObjective, Teller, group_loss
@@ -20,7 +21,7 @@ def network() -> IdSpeaker:
     torch.manual_seed(0)
     codes = torch.stack([torch.arange(32) // 8, torch.arange(32) % 8], 1).int().numpy()
     ids = SemanticIds(codes, (4, 8), DATA.catalog.item_ids.to_list())
-    return IdSpeaker(ids, LCRecSettings(**TINY), WORDS).eval()
+    return IdSpeaker(ids, small_model(LCRecSettings(**TINY), WORDS.size), dropout=0.0).eval()
 
 
 @pytest.mark.slow  # imports transformers

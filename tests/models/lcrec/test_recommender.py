@@ -38,7 +38,7 @@ def test_the_cycle_is_learned():
 
 @pytest.mark.slow
 def test_a_named_language_model_is_tuned_by_an_adapter_and_not_copied(tmp_path):
-    base = write_base(tmp_path / "llama", DATA.catalog.titles)
+    base = write_base(tmp_path / "llama", DATA.catalog.titles, width=256)  # more weights than adapter and codes
     values = {**QUICK, "training": {**QUICK["training"], "epochs": 1, "validate_every": 1}}
     model = LCRec(**values, base=base, lora={"rank": 2}).fit(DATA, out=tmp_path / "model")
     answer = model.recommend(HISTORIES, k=5)

@@ -13,12 +13,6 @@ LONGEST = 4096
 """Places that the small model knows; a history has far fewer."""
 
 
-def language_model(settings: LCRecSettings, n_words: int) -> Any:
-    if settings.base is None:
-        return small_model(settings, n_words)
-    return with_adapter(named_model(settings.base), settings.lora)
-
-
 def small_model(settings: LCRecSettings, n_words: int) -> Any:
     """Llama's shape; its words go in and come out by one table."""
     from transformers import LlamaConfig, LlamaForCausalLM

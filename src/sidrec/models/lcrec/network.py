@@ -8,9 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sidrec.models.lcrec.config import LCRecSettings
-from sidrec.models.lcrec.language_model import language_model
-from sidrec.models.lcrec.words import Words
 from sidrec.sids.item_tokens import ItemTokens, over_items
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.vocabulary import Vocabulary
@@ -20,17 +17,17 @@ class IdSpeaker(nn.Module):
     """P(token | tokens before it). Tokens: the language model's own, then those of the IDs; among these [BOS] begins
     every sequence, and [MASK], which nothing here masks, ends a text."""
 
-    def __init__(self, ids: SemanticIds, settings: LCRecSettings, words: Words) -> None:
+    def __init__(self, ids: SemanticIds, lm: Any, dropout: float) -> None:
         super().__init__()
         vocabulary = ids.vocabulary
         self.sizes, self.offsets = ids.codebook_sizes, vocabulary.offsets.tolist()
         self.item_tokens = ItemTokens(ids.codes, ids.codebook_sizes)
-        self.lm: Any = language_model(settings, words.size)
-        known: Tensor = self.lm.get_input_embeddings().weight.detach()
+        self.lm: Any = lm
+        known: Tensor = lm.get_input_embeddings().weight.detach()
         self.n_words: int = known.shape[0]
         self.codes = nn.Embedding(vocabulary.size, known.shape[1])
         nn.init.normal_(self.codes.weight, std=float(known.std()))
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = nn.Dropout(dropout)
 
     @property
     def device(self) -> torch.device:

@@ -18,6 +18,7 @@ from sidrec.models.id_search import Ask, SearchSettings
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.lcrec import lessons
 from sidrec.models.lcrec.config import LCRecSettings
+from sidrec.models.lcrec.language_model import named_model, small_model, with_adapter
 from sidrec.models.lcrec.network import IdSpeaker
 from sidrec.models.lcrec.objective import LessonObjective
 from sidrec.models.lcrec.predict import make_predict
@@ -55,7 +56,10 @@ class LCRec(SidGenerator[IdSpeaker]):
         return super()._fit(data, workdir, progress)
 
     def _build(self, ids: SemanticIds) -> IdSpeaker:
-        return IdSpeaker(ids, self.settings, self._spoken())
+        settings = self.settings
+        if settings.base is None:
+            return IdSpeaker(ids, small_model(settings, self._spoken().size), settings.dropout)
+        return IdSpeaker(ids, with_adapter(named_model(settings.base), settings.lora), settings.dropout)
 
     def _objective(self, data: Dataset, ids: SemanticIds, validate: Validate | None) -> Objective:  # noqa: ARG002
         return LessonObjective(data, self.settings, self._spoken(), validate)
