@@ -60,9 +60,9 @@ def _near(sketches: Tensor, n: int) -> Tensor:
     points = np.ascontiguousarray(sketches.numpy())
     index: Any = faiss.IndexFlatIP(points.shape[1])
     if len(points) > EXACT_UP_TO:
-        n_cells = int(4 * len(points) ** 0.5)
+        n_cells = int(len(points) ** 0.5)
         index = faiss.IndexIVFFlat(index, points.shape[1], n_cells, faiss.METRIC_INNER_PRODUCT)
-        index.nprobe = 16
+        index.nprobe = 8
         index.train(points[:: max(len(points) // (64 * n_cells), 1)])
     index.add(points)
     return torch.from_numpy(index.search(points, n)[1])
