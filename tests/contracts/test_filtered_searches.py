@@ -8,8 +8,8 @@ from contracts import test_recommenders as suite
 from sidrec.core.errors import SettingsError
 from sidrec.models.capabilities import Exports, Searches
 
-SEARCHERS = [key for key in suite.KEYS if issubclass(suite.find_model(key).load_class(), Searches)]
-EXPORTERS = [key for key in suite.KEYS if issubclass(suite.find_model(key).load_class(), Exports)]
+SEARCHERS = [row.key for row in suite.MODELS if issubclass(row.load_class(), Searches)]
+EXPORTERS = [row.key for row in suite.MODELS if issubclass(row.load_class(), Exports)]
 ORDERS = ("adaptive", "left-to-right", "right-to-left")
 WAYS = [
     *({"order": order, "n_steps": steps} for order in ORDERS for steps in (1, 4)),
