@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.replacing import replacing
 from sidrec.core.stages import Stages
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
@@ -48,12 +49,14 @@ def embed(
     *,
     from_model: Recommender | Where | None = None,
     out: Where | None = None,
+    replace: bool = False,
     progress: Progress | None = None,
     **settings: Any,
 ) -> ItemEmbeddings:
     """One vector per item, from its text, from your own `vectors` file or from a model.
 
-    The model is a trained one, its directory, or the key of one that is trained for it.
+    The model is a trained one, its directory, or the key of one that is trained for it. What stands at `out` and is
+    something else is replaced only with `replace`, here and in the other verbs.
     Further settings are those of `EmbeddingSettings`: `encoder="tfidf"`, `pca=128`, `fields=["title"]`, ...
     """
     if from_model is not None and ("encoder" in settings or "vectors" in settings):
@@ -69,7 +72,8 @@ def embed(
         given = _trained_vectors(items, chosen, progress)
     elif from_model is not None:
         given = vectors_of(from_model if isinstance(from_model, Recommender) else load(from_model))
-    return embed_catalog(_catalog(items), chosen, progress, None if out is None else Path(out), given)
+    with replacing(replace):
+        return embed_catalog(_catalog(items), chosen, progress, None if out is None else Path(out), given)
 
 
 def _trained_vectors(
@@ -93,6 +97,7 @@ def tokenize(
     collaborative: ItemEmbeddings | Where | None = None,
     titles: Sequence[str] | None = None,
     out: Where | None = None,
+    replace: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> TokenizedItems:
@@ -105,7 +110,8 @@ def tokenize(
     values = {"tokenizer": tokenizer, "collisions": collisions, "options": options}
     settings = TokenizeSettings.parse(values, owner="tokenize", where="tokenize")
     others = None if collaborative is None else _embeddings(collaborative)
-    return give_ids(_embeddings(embeddings), settings, progress, None if out is None else Path(out), titles, others)
+    with replacing(replace):
+        return give_ids(_embeddings(embeddings), settings, progress, None if out is None else Path(out), titles, others)
 
 
 def evaluate(
@@ -113,6 +119,7 @@ def evaluate(
     data: Dataset | Where | None = None,
     *,
     out: Where | None = None,
+    replace: bool = False,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Evaluation:
@@ -125,12 +132,13 @@ def evaluate(
     chosen = EvaluationSettings.parse(settings, owner="evaluate", where="evaluate")
     dataset = _dataset(model, data)
     if not isinstance(model, Recommender) and out is not None:
-        return judging.evaluate_saved(Path(model), dataset, Path(out), chosen, progress)
+        with replacing(replace):
+            return judging.evaluate_saved(Path(model), dataset, Path(out), chosen, progress)
     loaded = model if isinstance(model, Recommender) else load(model)
     judging.check_same_data(loaded, dataset, name="this model" if loaded is model else str(model))
     found = judging.evaluate(loaded, dataset, chosen, progress=progress)
     if out is not None:
-        found.save(Path(out))
+        found.save(Path(out), replace=replace)
     return found
 
 

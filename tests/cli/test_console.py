@@ -43,3 +43,11 @@ def test_numbers_and_nothing_are_readable(capsys):
     console.show_table("t", ["a", "b", "c"], [(1234567, 0.5, True), (2, 0.25, False)])
     out = capsys.readouterr().out
     assert "1,234,567" in out and "0.5000" in out and "yes" in out
+
+
+def test_a_next_command_leads_to_a_free_place(tmp_path):
+    place = tmp_path / "ids"
+    assert console.free(place) == place
+    place.mkdir()
+    (tmp_path / "ids-2").touch()
+    assert console.free(place) == tmp_path / "ids-3"

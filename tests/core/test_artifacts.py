@@ -26,6 +26,7 @@ from sidrec.core.artifacts import (
 )
 from sidrec.core.errors import ArtifactError, StorageError
 from sidrec.core.progress import SilentProgress
+from sidrec.core.replacing import replacing
 
 ORIGIN = Origin("dataset", settings={"k_core": 5}, made_from={"source": "abc"}, seed=1)
 
@@ -134,7 +135,8 @@ def test_what_is_needed_is_made_once_and_hashed_once(tmp_path, counted):
     assert (len(made), len(counted), notes.lines) == (1, 2, [f"{path}: already there, nothing to do."])
     counted.clear()
     other = Origin("dataset", {"k_core": 6})
-    assert ensure(path, other, lambda: save(path, "two", other) and None, text_of) == "two"
+    with replacing():
+        assert ensure(path, other, lambda: save(path, "two", other) and None, text_of) == "two"
     assert len(counted) == 2  # the old one was not hashed: its manifest says that it is another
     assert names(tmp_path) == ["run"]
 
@@ -307,10 +309,11 @@ WRITER = """
 import sys
 from pathlib import Path
 from sidrec.core.artifacts import Origin, write
+from sidrec.core.replacing import always
 path, version = Path(sys.argv[1]), 0
 while True:
     version += 1
-    with write(path, Origin("dataset", {"version": version})) as directory:
+    with write(path, Origin("dataset", {"version": version}), gives_way=always) as directory:
         for name in ("a", "b", "c"):
             (directory / name).write_text(str(version) * 2000)
     if version == 1:
@@ -330,7 +333,8 @@ def test_a_killed_writer_leaves_the_old_one_or_the_new_one(tmp_path, seed):
         writer.send_signal(signal.SIGKILL)
     artifact = open_artifact(path, "dataset")
     assert {artifact.file(name).read_text() for name in "abc"} == {str(artifact.settings["version"]) * 2000}
-    save(path)
+    with replacing():
+        save(path)
     assert names(tmp_path) == ["run"]
 
 

@@ -13,6 +13,7 @@ from reference.other_writer import other_writer
 from sidrec.core import reading, storage
 from sidrec.core.artifacts import Origin, open_artifact, opened, write, write_json
 from sidrec.core.errors import ArtifactError, InputError
+from sidrec.core.replacing import replacing
 
 ORIGIN = Origin("dataset", settings={"k_core": 5}, made_from={"source": "abc"}, seed=1)
 
@@ -110,7 +111,8 @@ def test_a_reader_sees_one_version_while_writers_swap(tmp_path, monkeypatch, can
         version = 0
         while not ended.is_set():
             version += 1
-            write_version(path, version)
+            with replacing():
+                write_version(path, version)
 
     writer = threading.Thread(target=swap)
     writer.start()

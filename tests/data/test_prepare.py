@@ -19,6 +19,7 @@ import pytest
 import sidrec
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import InputError, SettingsError, SidrecError, StorageError
+from sidrec.core.replacing import replacing
 from sidrec.data.build_dataset import PrepareSettings
 from sidrec.data.dataset import Dataset
 from sidrec.data.prepare import Prepared, find_source, prepare
@@ -52,9 +53,13 @@ def test_artefact_and_library_twin_agree(folder: Path) -> None:
 
 def test_same_work_is_skipped_and_other_work_is_not(folder: Path) -> None:
     assert [run(folder).skipped, run(folder).skipped] == [False, True]
-    assert not run(folder, duplicates="first").skipped
+    with pytest.raises(StorageError, match="holds another dataset, made from other data or with other settings"):
+        run(folder, duplicates="first")
+    with replacing():
+        assert not run(folder, duplicates="first").skipped
     (folder / "in" / "items.csv").write_text(ITEMS.replace("🍵", "tea"), encoding="utf-8")
-    assert not run(folder, duplicates="first").skipped
+    with replacing():
+        assert not run(folder, duplicates="first").skipped
     assert Dataset.load(folder / "out").catalog.titles[2] == "tea"
 
 
@@ -118,7 +123,7 @@ def test_truncated_gzip_keeps_the_old_artefact(folder: Path) -> None:
     packed = gzip.compress(GOOD.encode())
     (folder / "in" / "interactions.csv").unlink()
     (folder / "in" / "interactions.csv.gz").write_bytes(packed[:-10])
-    with pytest.raises(InputError, match=r"interactions.csv.gz: the compressed file ends too early"):
+    with pytest.raises(InputError, match=r"interactions.csv.gz: the compressed file ends too early"), replacing():
         run(folder)
     assert open_artifact(folder / "out").fingerprint == before
 
@@ -190,7 +195,7 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new(folder: Path) -> None:
     seen = {open_artifact(folder / "out").fingerprint}
     for turn in range(12):
         process = subprocess.Popen(
-            [*command, "--k-core", str(2 + turn)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*command, "--replace", "--k-core", str(2 + turn)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         time.sleep(whole * (0.4 + 0.6 * turn / 11))
         process.send_signal(signal.SIGKILL)
@@ -198,7 +203,7 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new(folder: Path) -> None:
         dataset = Dataset.load(folder / "out")  # verifies every hash
         assert dataset.n_users == 3000
         seen.add(dataset.fingerprint)
-    subprocess.run([*command, "--k-core", "3"], check=True, capture_output=True)
+    subprocess.run([*command, "--replace", "--k-core", "3"], check=True, capture_output=True)
     assert sorted(path.name for path in folder.iterdir()) == ["in", "out"]  # what the killed ones left is swept
 
 

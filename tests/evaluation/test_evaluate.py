@@ -15,6 +15,7 @@ from reference.oracle import Oracle
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import ArtifactError, InputError, StorageError
 from sidrec.core.progress import LineProgress
+from sidrec.core.replacing import replacing
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
 from sidrec.data.synthetic import cycle, demo_shop
@@ -109,7 +110,8 @@ def test_finished_work_is_skipped_and_said(saved, tmp_path, monkeypatch):
         again = evaluate_saved(saved[1], data, tmp_path / "run", EvaluationSettings(chunk=3), LineProgress(stream))
     assert again.as_dict() == first.as_dict()
     assert "already there, nothing to do" in stream.getvalue()
-    other = evaluate_saved(saved[1], data, tmp_path / "run", EvaluationSettings(split="validation"))
+    with replacing():
+        other = evaluate_saved(saved[1], data, tmp_path / "run", EvaluationSettings(split="validation"))
     assert other.split == "validation"
 
 

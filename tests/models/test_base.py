@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sidrec.core.errors import InputError, SettingsError, SidrecWarning
+from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.notices import SidrecWarning
 from sidrec.data.synthetic import clusters, cycle
 from sidrec.models.popularity import Popularity, PopularitySettings
 from sidrec.models.ranking import Recommendations

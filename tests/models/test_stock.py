@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sidrec.core.errors import InputError, SidrecWarning
+from sidrec.core.errors import InputError
+from sidrec.core.notices import SidrecWarning
 from sidrec.data.catalog import Catalog
 from sidrec.models.ranking import Ranking
 from sidrec.models.stock import Stock

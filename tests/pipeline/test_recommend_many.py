@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sidrec.core.errors import InputError, SidrecWarning, StorageError
+from sidrec.core.errors import InputError, StorageError
+from sidrec.core.notices import SidrecWarning
 from sidrec.data.synthetic import demo_shop
 from sidrec.models.content import content_of
 from sidrec.models.popularity import Popularity
@@ -158,7 +159,10 @@ def test_finished_work_is_skipped_and_other_work_replaces_it(model, users, tmp_p
     assert recommend_many(model, users, out, k=3, progress=said).skipped
     assert list(tmp_path.glob(".*")) == []
     assert said.notes == [f"{out}: already there, skipped."] and said.advanced == []
-    assert not recommend_many(model, users, out, k=2).skipped
+    with pytest.raises(StorageError, match=r"holds other recommendations.*nothing was touched"):
+        recommend_many(model, users, out, k=2)
+    assert pl.read_parquet(out)["item_ids"].list.len().to_list() == [3] * N_USERS
+    assert not recommend_many(model, users, out, k=2, replace=True).skipped
     assert pl.read_parquet(out)["item_ids"].list.len().to_list() == [2] * N_USERS
 
 
@@ -169,7 +173,7 @@ def test_another_model_with_the_same_origin_replaces_the_answers(shop, users, tm
     assert first.origin(first.trained_on) == second.origin(second.trained_on)
     rows = []
     for model, skipped in ((first, False), (second, False), (second, True)):
-        assert recommend_many(model, users, tmp_path / "recs.parquet").skipped == skipped
+        assert recommend_many(model, users, tmp_path / "recs.parquet", replace=True).skipped == skipped
         rows.append(pl.read_parquet(tmp_path / "recs.parquet")["item_ids"].to_list())
     assert rows[0] != rows[1] == rows[2]
 
@@ -179,7 +183,7 @@ def test_parts_of_another_job_are_not_taken(model, users, tmp_path):
     out = tmp_path / "out.parquet"
     recommend_many(model, users, out, k=3)
     pl.DataFrame({"user_id": [1, 2], "history": [["nowhere"], []]}).write_parquet(users)
-    assert recommend_many(model, users, out, k=3).users == 2
+    assert recommend_many(model, users, out, k=3, replace=True).users == 2
     assert pl.read_parquet(out)["user_id"].to_list() == [1, 2]
 
 
@@ -189,7 +193,8 @@ def test_long_filters_are_told_apart(model, shop, users, tmp_path):
     recommend_many(model, users, tmp_path / "out.parquet", deny=ids[:30])
     middle = ids[:30].to_list()
     middle[15] = ids[40]
-    assert not recommend_many(model, users, tmp_path / "out.parquet", deny=pl.Series(middle)).skipped
+    changed = pl.Series(middle)
+    assert not recommend_many(model, users, tmp_path / "out.parquet", deny=changed, replace=True).skipped
     assert recommend_many(model, users, tmp_path / "out.parquet", deny=middle).skipped
 
 
@@ -204,7 +209,7 @@ def test_denied_columns_and_denied_text_are_two_jobs(model, users, tmp_path):
     brand = model.catalog.frame["brand"][0]
     recommend_many(model, users, tmp_path / "out.parquet", deny={"brand": brand, "categories": "Kitchen"})
     words = f"brand={brand} and categories=Kitchen"
-    assert not recommend_many(model, users, tmp_path / "out.parquet", deny=words).skipped
+    assert not recommend_many(model, users, tmp_path / "out.parquet", deny=words, replace=True).skipped
 
 
 def test_a_strange_file_in_the_way_is_left_alone(model, users, tmp_path):

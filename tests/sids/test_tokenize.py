@@ -9,6 +9,7 @@ import pytest
 from sidrec.core.artifacts import Origin, open_artifact, write
 from sidrec.core.errors import ArtifactError, InputError, SettingsError
 from sidrec.core.progress import SilentProgress
+from sidrec.core.replacing import replacing
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
 from sidrec.sids.tokenized_items import TokenizedItems
@@ -50,7 +51,8 @@ def test_what_is_written_comes_back_and_is_not_made_twice(tmp_path: Path) -> Non
     assert notes.lines and "already there" in notes.lines[0]
     assert again.ids.codes.tolist() == first.ids.codes.tolist()
     other = SETTINGS.model_copy(update={"collisions": "keep"})
-    assert tokenize(embeddings(), other, out=tmp_path / "ids").report["collisions_after"] > 0
+    with replacing():
+        assert tokenize(embeddings(), other, out=tmp_path / "ids").report["collisions_after"] > 0
 
 
 @pytest.mark.parametrize("policy", ["unique", "extra-code", "sinkhorn"])
@@ -141,7 +143,8 @@ def test_ids_from_text_and_collaborative_vectors(tmp_path: Path) -> None:
     grown = TokenizedItems.load(tmp_path / "ids").with_new_items(text.vectors[:2], ["new", "newer"])
     assert grown.ids.n_items == made.ids.n_items + 2
     notes = Notes()
-    tokenize(text, both, notes, tmp_path / "ids", collaborative=replace(learned, fingerprint="two"))
+    with replacing():
+        tokenize(text, both, notes, tmp_path / "ids", collaborative=replace(learned, fingerprint="two"))
     assert notes.lines == []  # other vectors, so nothing is found finished
     with pytest.raises(SettingsError, match="needs collaborative vectors"):
         tokenize(text, both)

@@ -96,7 +96,8 @@ def _change_items(item_id: str) -> Body:
 
 
 def _verb(name: str, words: str, other: str, **facts: object) -> Verb:
-    return Verb(name, command(words), command(other), **facts)
+    """Each of the two may replace what the other wrote."""
+    return Verb(name, command(f"{words} --replace"), command(f"{other} --replace"), **facts)
 
 
 PREPARE = "data prepare --interactions reviews.csv --items items.csv --out out"

@@ -20,7 +20,7 @@ from sidrec.cli import (
     train_verb,
 )
 from sidrec.cli.main import main
-from sidrec.cli.waiting import waits
+from sidrec.cli.writing import writes
 
 __all__ = ["app", "main"]
 
@@ -32,16 +32,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("demo")(waits(demo_verb.demo))
+app.command("demo")(writes(demo_verb.demo))
 app.command("models")(models_verb.models)
 app.add_typer(data_verbs.app, name="data")
-app.command("embed")(waits(embed_verb.embed))
-app.command("tokenize")(waits(tokenize_verb.tokenize))
-app.command("evaluate")(waits(evaluate_verb.evaluate))
+app.command("embed")(writes(embed_verb.embed))
+app.command("tokenize")(writes(tokenize_verb.tokenize))
+app.command("evaluate")(writes(evaluate_verb.evaluate))
 app.command("compare")(compare_verb.compare)
-app.command("train")(waits(train_verb.train))
-app.command("recommend")(waits(recommend_verb.recommend))
-app.command("export")(waits(export_verb.export))
-app.command("benchmark")(waits(benchmark_verb.benchmark))
-app.command("report")(waits(report_verb.report))
-app.command("reproduce")(waits(reproduce_verb.reproduce))
+app.command("train")(writes(train_verb.train))
+app.command("recommend")(writes(recommend_verb.recommend))
+app.command("export")(writes(export_verb.export))
+app.command("benchmark")(writes(benchmark_verb.benchmark))
+app.command("report")(writes(report_verb.report))
+app.command("reproduce")(writes(reproduce_verb.reproduce))

@@ -42,7 +42,7 @@ def benchmark(
         )
         for record in result.failed:
             console.say(f"failed: {record.name}: {record.message}")
-        console.wrote(out, console.command("report", out, "--out", out.with_name(out.name + "-report")))
+        console.wrote(out, console.command("report", out, "--out", console.free(out.with_name(out.name + "-report"))))
     if result.failed:
         raise typer.Exit(1)
 

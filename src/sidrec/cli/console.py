@@ -6,6 +6,8 @@ import json
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
 from sidrec.core.plain_text import in_json, many_lines, one_line
@@ -57,6 +59,12 @@ def wrote(path: object, next_step: str) -> None:
 def command(*words: object) -> str:
     """A command that can be copied into a shell as it stands, whatever its paths are called."""
     return shlex.join(["sidrec", *map(str, words)])
+
+
+def free(place: Path) -> Path:
+    """This place, or where something stands there the next free one: a next command never leads into something."""
+    numbered = (place.with_name(f"{place.name}-{number}") for number in count(2))
+    return next(chosen for chosen in chain([place], numbered) if not chosen.exists())
 
 
 def then(step: str) -> None:

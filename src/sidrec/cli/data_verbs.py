@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from sidrec.cli.waiting import waits
+from sidrec.cli.writing import writes
 
 app = typer.Typer(help="Bring data in and look at it.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command()
-@waits
+@writes
 def prepare(
     source: Annotated[Path | None, typer.Argument(help="Folder or file; its format is detected.")] = None,
     out: Annotated[Path, typer.Option(help="Directory to write.")] = ...,  # type: ignore[assignment]
@@ -62,7 +62,7 @@ def prepare(
     for reason, count in done.left_out.items():
         if count and reason != "rows_read":
             console.say(f"left out, {reason.replace('_', ' ')}: {count:,}")
-    console.wrote(out, console.command("embed", out, "--out", out.with_name(out.name + "-embeddings")))
+    console.wrote(out, console.command("embed", out, "--out", console.free(out.with_name(out.name + "-embeddings"))))
 
 
 @app.command()
@@ -81,7 +81,7 @@ def describe(
         console.show_json(statistics)
         return
     _show(str(directory), statistics)
-    beside = directory.with_name(directory.name + "-embeddings")
+    beside = console.free(directory.with_name(directory.name + "-embeddings"))
     console.say(f"next: {console.command('embed', directory, '--out', beside)}")
 
 
@@ -94,7 +94,7 @@ def _show(title: str, statistics: Mapping[str, Any]) -> None:
 
 
 @app.command()
-@waits
+@writes
 def download(
     name: Annotated[str, typer.Argument(help="amazon-2023/<category>, for example amazon-2023/Video_Games.")],
     out: Annotated[Path, typer.Option(help="Directory to write.")],
@@ -115,4 +115,5 @@ def download(
         amazon_files(name, raw=raw), out, base_url=base_url or AMAZON_2023, sha256=hashes, progress=console.progress()
     ):
         console.say(f"have {file}")
-    console.wrote(out, console.command("data", "prepare", out, "--out", out.with_name(out.name + "-data")))
+    beside = console.free(out.with_name(out.name + "-data"))
+    console.wrote(out, console.command("data", "prepare", out, "--out", beside))

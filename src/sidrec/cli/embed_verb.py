@@ -47,4 +47,4 @@ def embed(
         console.show_json({**facts, "out": str(out)})
         return
     console.show_table("Embeddings", ["figure", "value"], list(facts.items()))
-    console.wrote(out, console.command("tokenize", out, "--data", data, "--out", out.parent / "ids"))
+    console.wrote(out, console.command("tokenize", out, "--data", data, "--out", console.free(out.parent / "ids")))

@@ -38,7 +38,7 @@ def evaluate(
         console.then(f"{console.command('compare', out)} OTHER, where OTHER is the evaluation of another model")
     else:
         given = () if data is None else ("--data", data)
-        kept = model.with_name(f"{model.name}-evaluation")
+        kept = console.free(model.with_name(f"{model.name}-evaluation"))
         console.say("the ranks were not kept; `sidrec compare` needs them")
         console.say(f"next: {console.command('evaluate', model, *given, '--split', split, '--out', kept)}")
 

@@ -63,7 +63,7 @@ def recommend(
     """
     _check_one_way(history, input, output, explain=explain, titles=titles)
     from sidrec.cli import console
-    from sidrec.core.errors import SidrecWarning
+    from sidrec.core.notices import SidrecWarning
     from sidrec.models.capabilities import Explains
     from sidrec.pipeline.recommend_many import recommend_many
 

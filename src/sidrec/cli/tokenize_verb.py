@@ -53,7 +53,7 @@ def tokenize(
     console.show_table("Semantic IDs", ["figure", "value"], [(name, report[key]) for key, name in _SHOWN.items()])
     console.say(f"report: {out / 'report.html'}")
     console.say(f"wrote {out}")
-    rest = ("--sids", out, "--out", out.parent / "model")
+    rest = ("--sids", out, "--out", console.free(out.parent / "model"))
     if data is None:
         console.then(f"{console.command('train', *rest)} --data DIR, where DIR is the prepared dataset of these items")
     else:

@@ -17,6 +17,7 @@ from sidrec.core.locks import locked, locked_if_free
 from sidrec.core.manifest import MANIFEST, Origin, seal
 from sidrec.core.progress import Progress
 from sidrec.core.reading import Artifact, open_artifact, opened
+from sidrec.core.replacing import GivesWay, refuse_other
 from sidrec.core.storage import (
     recover,
     remove,
@@ -50,8 +51,10 @@ T = TypeVar("T")
 
 
 @contextmanager
-def write(path: Path, origin: Origin, *, resumable: bool = False) -> Iterator[Path]:
+def write(path: Path, origin: Origin, *, resumable: bool = False, gives_way: GivesWay | None = None) -> Iterator[Path]:
     """Yield a temporary sibling directory to fill; on leaving the block it becomes `path`, whole.
+
+    What stands there is replaced only where it has this origin, or `gives_way`, or replacing was asked for.
 
     With `resumable` the sibling has a fixed name and survives an error or a kill, so that a job can go on where it
     stopped; the job itself must know which of its files are finished.
@@ -62,6 +65,7 @@ def write(path: Path, origin: Origin, *, resumable: bool = False) -> Iterator[Pa
         with storage_errors(path):
             _sweep(path)
             _refuse_foreign(path)
+            refuse_other(path, origin, gives_way)
             work.mkdir(parents=True, exist_ok=True)
             for scratch in list(work.rglob(".*")):  # of libraries that write a file under another name first, and died
                 remove(scratch)
@@ -87,6 +91,7 @@ def ensure(
     progress: Progress | None = None,
     *,
     alone: bool = True,
+    gives_way: GivesWay | None = None,
 ) -> T:
     """What `load` reads from the artefact of this origin at `path`; where that is not there yet, `make` writes it.
 
@@ -105,6 +110,8 @@ def ensure(
             if progress is not None:
                 progress.note(f"{path}: already there, nothing to do.")
             return load(artifact)
+        if alone:
+            refuse_other(path, origin, gives_way)
         made = make()
         return load(stack.enter_context(opened(path, origin.kind, verify=False))) if made is None else made
 

@@ -11,10 +11,6 @@ SidrecError
 from __future__ import annotations
 
 
-class SidrecWarning(UserWarning):
-    """Something was done as asked, and is probably not what was meant."""
-
-
 class SidrecError(Exception):
     """Base of every error a user can cause; the message names the cause and the next step. Exit code 2.
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sidrec.core.artifacts import Artifact, Origin, opened, write, write_json
 from sidrec.core.checked_files import damaged
 from sidrec.core.checked_tables import ColumnKind, check_column, read_table
+from sidrec.core.replacing import replacing
 from sidrec.data.catalog import Catalog
 from sidrec.data.histories import Histories, offsets_of
 from sidrec.data.schema import CATALOG_FILE, EVENTS_FILE, ITEM_ID, STATISTICS_FILE, TIMESTAMP, USER_ID, USERS_FILE
@@ -101,9 +102,10 @@ class Dataset:
             digest.update(np.ascontiguousarray(array).tobytes())
         return replace(self, fingerprint=digest.hexdigest())
 
-    def save(self, path: Path, origin: Origin | None = None) -> Path:
+    def save(self, path: Path | str, origin: Origin | None = None, *, replace: bool = False) -> Path:
+        """Write as an artefact; another dataset that stands there is replaced only with `replace`."""
         origin = origin or Origin("dataset", made_from={"content": self.fingerprint})
-        with write(path, origin) as directory:
+        with replacing(replace), write(Path(path), origin) as directory:
             self.write_files(directory)
         return Path(path)
 

@@ -66,7 +66,7 @@ def _parts(wanted: Any, name: str) -> tuple[ItemFilter, ...]:
     if isinstance(wanted, Mapping):
         return tuple(ItemFilter(_tests(column, values, name)) for column, values in wanted.items())
     if isinstance(wanted, bytes) or not isinstance(wanted, Iterable):
-        raise InputError(f"{name} is {type(wanted).__name__}; {_HOW}.", arguments=(name,))
+        raise InputError(f"{name} is {type(wanted).__name__}; {_HOW}.")
     several = tuple(wanted)
     filters = tuple(each for each in several if isinstance(each, ItemFilter))
     if filters and len(filters) == len(several):
@@ -77,21 +77,20 @@ def _parts(wanted: Any, name: str) -> tuple[ItemFilter, ...]:
 def _item_ids(wanted: tuple[Any, ...], name: str) -> tuple[str, ...]:
     for each in wanted:
         if isinstance(each, bool) or not isinstance(each, str | int | np.integer):
-            raise InputError(f"{name} has the item id {each!r}, which is no text; {_HOW}.", arguments=(name,))
+            raise InputError(f"{name} has the item id {each!r}, which is no text; {_HOW}.")
     return tuple(str(each) for each in wanted)
 
 
 def _tests(column: object, wanted: object, name: str) -> tuple[ColumnTest, ...]:
     """The demands on one column: a value, several, or {"<": 20, "not": "x"}."""
     if not isinstance(column, str):
-        raise InputError(f"{name} has the column {column!r}; columns are named by text.", arguments=(name,))
+        raise InputError(f"{name} has the column {column!r}; columns are named by text.")
     if not isinstance(wanted, Mapping):
         return (ColumnTest(column, _values(wanted, column, name)),)
     if not wanted or any(sign not in (*_LOW, *_HIGH, "not") for sign in wanted) or not _one_of_each(wanted):
         raise InputError(
             f"{name}: {column} takes a low bound (>=, >), a high bound (<=, <) and not inside braces, each once, "
             f"instead of {wanted!r}.",
-            arguments=(name,),
         )
     signs = [sign for sign in (*_LOW, *_HIGH) if sign in wanted]
     bounds = tuple((cast(Comparison, sign), _value(wanted[sign], column, name)) for sign in signs)
@@ -119,4 +118,4 @@ def _value(value: Any, column: str, name: str) -> Value:
     words = (
         f"{name}: {column} is compared with text, numbers, times, true, false or nothing, not {type(value).__name__}"
     )
-    raise InputError(f"{words}.", arguments=(name,))
+    raise InputError(f"{words}.")

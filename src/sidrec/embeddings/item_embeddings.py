@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sidrec.core.artifacts import Artifact, Origin, opened, write
 from sidrec.core.checked_files import damaged
 from sidrec.core.checked_tables import read_table
+from sidrec.core.replacing import replacing
 from sidrec.data.schema import ITEM_ID
 from sidrec.embeddings.base import EncoderState
 from sidrec.embeddings.embedding_space import EmbeddingSpace
@@ -59,10 +60,10 @@ class ItemEmbeddings:
         missing = np.zeros(self.width, np.float32) if zero else mean_vector(self.vectors, ~self.missing_text)
         return EmbeddingSpace(self.settings, missing, self.projection, self.state)
 
-    def save(self, path: Path) -> Path:
-        """Write as an artefact of kind "embeddings"."""
+    def save(self, path: Path | str, *, replace: bool = False) -> Path:
+        """Write as an artefact of kind "embeddings"; another one is replaced only with `replace`."""
         origin = Origin("embeddings", self.settings, made_from={"content": self.fingerprint})
-        with write(Path(path), origin) as directory:
+        with replacing(replace), write(Path(path), origin) as directory:
             np.save(directory / VECTORS_FILE, self.vectors)
             self.write_facts(directory)
         return Path(path)

@@ -15,6 +15,7 @@ import polars as pl
 from sidrec.core.artifacts import Artifact, Origin, opened, write, write_json
 from sidrec.core.checked_files import damaged, read_json
 from sidrec.core.checked_tables import ColumnKind, read_table
+from sidrec.core.replacing import replacing
 from sidrec.metrics.significance import Interval
 
 KIND = "evaluation"
@@ -106,10 +107,10 @@ class Evaluation:
             "by_item_popularity": {name: asdict(part) for name, part in self.by_item_popularity.items()},
         }
 
-    def save(self, path: Path | str) -> Path:
-        """Keep it as an artefact, for `compare` and the reports."""
+    def save(self, path: Path | str, *, replace: bool = False) -> Path:
+        """Keep it as an artefact, for `compare` and the reports; another one is replaced only with `replace`."""
         content = hashlib.sha256(json.dumps(self.findings(), sort_keys=True).encode()).hexdigest()
-        with write(Path(path), Origin(KIND, made_from={"content": content})) as directory:
+        with replacing(replace), write(Path(path), Origin(KIND, made_from={"content": content})) as directory:
             self.write_files(directory)
         return Path(path)
 

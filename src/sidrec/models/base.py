@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from sidrec.core.artifacts import Artifact, Origin, forget_work, opened, write
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.replacing import GivesWay, refuse_other, replacing
 from sidrec.core.settings import LENGTH, RATE, Mark, Settings
 from sidrec.core.settings_table import in_brief
 from sidrec.data.catalog import Catalog
@@ -43,7 +44,7 @@ from sidrec.models.model_files import (
 from sidrec.models.ranking import Ranking, Recommendations
 from sidrec.models.records import Records
 from sidrec.models.request import Request, check_asked
-from sidrec.models.standing import Standing, standing
+from sidrec.models.standing import Standing, gives_way, standing
 from sidrec.models.stock import Stock
 from sidrec.training import checkpoints
 from sidrec.training.loop import check_machine
@@ -93,16 +94,25 @@ class Recommender(ABC):
     # ---- the four verbs -------------------------------------------------------------------------------------------
 
     def fit(
-        self, data: Dataset, *, out: Path | None = None, progress: Progress | None = None, restart: bool = False
+        self,
+        data: Dataset,
+        *,
+        out: Path | None = None,
+        progress: Progress | None = None,
+        restart: bool = False,
+        replace: bool = False,
     ) -> Self:
         """Learn from the training part of `data`; with `out`, unfinished work is kept beside it and resumed.
 
-        Where `out` holds this model after fewer epochs or minutes, training goes on from there, unless `restart`.
+        Where `out` holds this model after fewer epochs or minutes, training goes on from there, unless `restart`; where
+        it holds something else, that is replaced only with `replace`, when the new model is whole.
         """
         self._check(data)
         self._content = None
         workdir = None if out is None else self.training_directory(out, data.fingerprint)
-        with locked(out) if out is not None and leads() else nullcontext():
+        with replacing(replace), locked(out) if out is not None and leads() else nullcontext():
+            if out is not None and leads():
+                refuse_other(out, self.origin(data.fingerprint), self.gives_way(data.fingerprint))
             found = Standing() if out is None or restart else self.standing(out, data.fingerprint)
             self._earlier = found.artifact if found.goes_on else None
             if out is not None and workdir is not None and leads():
@@ -155,16 +165,19 @@ class Recommender(ABC):
         with self._changing:
             self._stock = self.stock.without_items(item_ids)
 
-    def save(self, path: Path) -> Path:
-        """Write the model as an artefact, with the record of its training where there is one."""
+    def save(self, path: Path | str, *, replace: bool = False) -> Path:
+        """Write the model as an artefact, with the record of its training where there is one.
+
+        An earlier state of it is replaced, anything else only with `replace`.
+        """
         path, stock = Path(path), self.stock
         origin = self.origin(self.trained_on, stock)
-        with write(path, origin) as directory:
+        with replacing(replace), write(path, origin, gives_way=self.gives_way(self.trained_on)) as directory:
             self.write_state(directory)
             write_facts(directory, self.settings, {**self._training, **data_from(self.data_path, path)})
             self._records.write(directory, with_state=self._keeps_state(stock))
         forget_work(path)
-        self._records = replace(self._records, state=path)
+        self._records = dataclasses.replace(self._records, state=path)
         return path
 
     def write_state(self, directory: Path) -> None:
@@ -292,6 +305,10 @@ class Recommender(ABC):
         """What lies at `out`, seen by this model before it is trained there on this dataset."""
         wanted, line = self.origin(dataset), self._origin(dataset, LENGTH)
         return standing(out, wanted, line, self.settings, self.training_options)
+
+    def gives_way(self, dataset: str) -> GivesWay:
+        """Which saved models are earlier states of this one, trained on this dataset."""
+        return gives_way(self._origin(dataset, LENGTH), self.settings)
 
     def _ranked(self, request: Request, stock: Stock) -> Ranking:
         return stock.ranked(request, lambda asked: self._rank(asked, stock))

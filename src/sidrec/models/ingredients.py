@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -154,7 +154,8 @@ class TrainedModel(Stage["Recommender"]):
         if out is None:
             return model.fit(dataset, progress=progress)
         origin, alone = model.origin(dataset.fingerprint), leads()
-        return ensure(out, origin, lambda: model.fit(dataset, out=out, progress=progress), model_from, alone=alone)
+        make = partial(model.fit, dataset, out=out, progress=progress)
+        return ensure(out, origin, make, model_from, alone=alone, gives_way=model.gives_way(dataset.fingerprint))
 
 
 @dataclass(frozen=True)

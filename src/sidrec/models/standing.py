@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sidrec.core.artifacts import Artifact, Origin, open_artifact
 from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.core.replacing import GivesWay
 from sidrec.core.settings import LENGTH, Mark, Settings
 from sidrec.models.model_files import stored_settings
 from sidrec.training import checkpoints
@@ -44,6 +45,23 @@ def standing(out: Path, wanted: Origin, line: Origin, settings: Settings, option
     state = checkpoints.standing(artifact.path)
     goes_on = state is not None and state.goes_on(options)
     return Standing(artifact, same, goes_on, "" if same or goes_on else _why_not(state, options))
+
+
+def gives_way(line: Origin, settings: Settings) -> GivesWay:
+    """Whether a saved model is a state of the one of this line: shorter, longer, or with other items in stock."""
+
+    def is_earlier(artifact: Artifact) -> bool:
+        try:
+            found = _origin(artifact, type(settings), LENGTH)
+        except (ArtifactError, SettingsError, KeyError):
+            return False
+        return _but_stock(found).fingerprint == _but_stock(line).fingerprint
+
+    return is_earlier
+
+
+def _but_stock(origin: Origin) -> Origin:
+    return replace(origin, made_from={name: of for name, of in origin.made_from.items() if name != "catalog"})
 
 
 def _why_not(state: checkpoints.RunState | None, options: TrainingOptions) -> str:

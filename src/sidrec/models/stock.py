@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.core.errors import InputError, SidrecWarning
+from sidrec.core.errors import InputError
+from sidrec.core.notices import SidrecWarning
 from sidrec.data.catalog import Catalog
 from sidrec.data.histories import Histories
 from sidrec.data.item_filter import FilterLike

@@ -17,6 +17,7 @@ from sidrec.core.artifacts import Origin, forget_work, sha256_of, storage_errors
 from sidrec.core.errors import InputError, StorageError
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.replacing import may_replace, occupied
 from sidrec.core.storage import remove, siblings, temporary
 from sidrec.data.item_filter import FilterLike, ItemFilter
 from sidrec.models.base import Recommender
@@ -64,13 +65,15 @@ def recommend_many(
     *,
     titles: bool = False,
     batch_users: int = 4096,
+    replace: bool = False,
     progress: Progress | None = None,
     **request: Unpack[Asked],
 ) -> BatchSummary:
     """The k best items for every row of a parquet file with columns `user_id` and `history` (a list of item ids).
 
     The output has one row per user, in the input's order: user_id, item_ids, scores, fallback, unknown_items, and
-    `titles` if asked for. A killed job goes on where it stopped when called again; the file appears when it is whole.
+    `titles` if asked for. Other recommendations that stand there are replaced only with `replace`. A killed job goes on
+    where it stopped when called again; the file appears when it is whole.
     """
     if batch_users < 1:
         raise InputError(f"batch_users is {batch_users}; take at least one user at a time.")
@@ -87,6 +90,8 @@ def recommend_many(
     with locked(output) as lock, storage_errors(output):
         if _mark_of(output) == origin.fingerprint:  # another writer finished it while we waited
             return _summary(output, start, skipped=True)
+        if _mark_of(output) is not None and not (replace or may_replace()):
+            raise occupied(output, "holds other recommendations, from another model, other users or other wishes")
         parts = _Parts(work_directory(output, origin))
         with progress.task(f"recommending with {model.key}", total=len(users)) as task:
             begin = parts.n_finished

@@ -15,6 +15,7 @@ from sidrec.core.pages.blocks import Block, Charts, Facts, Heading, Words
 from sidrec.core.pages.page import render_page
 from sidrec.core.pages.tables import Table
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.replacing import always
 from sidrec.reports.against import against_table
 from sidrec.reports.claims import check_claim
 from sidrec.reports.examples import user_examples
@@ -141,7 +142,8 @@ def _refuse_bare_report(path: Path, *, written: bool) -> None:
 
 def _write(out: Path, title: str, blocks: Sequence[Block]) -> None:
     page = render_page(title, blocks)
-    with write(out, Origin(KIND, made_from={"content": hashlib.sha256(page.encode()).hexdigest()})) as folder:
+    origin = Origin(KIND, made_from={"content": hashlib.sha256(page.encode()).hexdigest()})
+    with write(out, origin, gives_way=always) as folder:
         (folder / PAGE).write_text(page, encoding="utf-8")
         text = "\n".join([f"# {markdown.text(title)}\n", *(block.markdown() for block in blocks)])
         (folder / MARKDOWN).write_text(text, encoding="utf-8")

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from sidrec.core import artifacts
 from sidrec.core.checked_files import damaged, read_json, reason
 from sidrec.core.errors import ArtifactError, TrainingError
+from sidrec.core.replacing import always
 from sidrec.core.settings import LENGTH, RATE, marked
 from sidrec.core.storage import recover, temporary
 from sidrec.training.early_stopping import EarlyStopping
@@ -91,7 +92,7 @@ def origin(module: nn.Module, n_samples: int, options: TrainingOptions) -> artif
 
 def save(workdir: Path, made_from: artifacts.Origin, snapshot: Snapshot) -> None:
     """Replace the checkpoint in one step; the earlier one stays whole when the disk refuses."""
-    with artifacts.write(workdir / NAME, made_from) as folder:
+    with artifacts.write(workdir / NAME, made_from, gives_way=always) as folder:
         for name in ("weights", "optimizer", "best"):
             _save_tensors(getattr(snapshot, name), folder / f"{name}.safetensors")
         artifacts.write_json(folder / "state.json", asdict(snapshot.state))

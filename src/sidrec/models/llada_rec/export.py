@@ -27,6 +27,7 @@ from torch.func import functional_call
 from sidrec.core.artifacts import Origin, ensure, opened, write
 from sidrec.core.errors import ArtifactError
 from sidrec.core.progress import Progress, SilentProgress
+from sidrec.core.replacing import always
 from sidrec.models.llada_rec.engines import HISTORY, STEP, WHOLE, ExportedNetwork, needed, open_graph
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.nn.transformer import KeysValues
@@ -103,13 +104,13 @@ def export(network: MaskPredictor, out: Path, progress: Progress | None = None) 
         for package in ("onnx", "onnxscript"):
             needed(package, "the export")
         plans = _plans(network)
-        with write(out, origin) as directory, progress.task("exporting", total=len(plans)) as task:
+        with write(out, origin, gives_way=always) as directory, progress.task("exporting", total=len(plans)) as task:
             for name, plan in plans.items():
                 _write_graph(plan, directory / name)
                 task.advance()
         return out
 
-    return ensure(out, origin, make, lambda _: out, progress)
+    return ensure(out, origin, make, lambda _: out, progress, gives_way=always)
 
 
 def run_by(

@@ -10,6 +10,7 @@ from typing import Any
 from sidrec.core.artifacts import MANIFEST, Origin, ensure, open_artifact
 from sidrec.core.errors import SidrecError
 from sidrec.core.progress import Progress
+from sidrec.core.replacing import replacing
 from sidrec.data.dataset import Dataset, Split
 from sidrec.data.prepare import find_source, prepare
 from sidrec.evaluation.evaluate import evaluate_into
@@ -27,6 +28,7 @@ from sidrec.pipeline.train import train
 SPLITS: tuple[Split, Split] = ("test", "validation")
 
 
+@replacing()  # the folders of a benchmark follow its plan
 def prepare_data(plan: Plan, name: str, places: Places, progress: Progress) -> None:
     """The data set at the plan's scale: made, read, or taken as it is, and sampled down where it is larger."""
     chosen, path, size = plan.datasets[name], places.data(name), plan.size
@@ -48,6 +50,7 @@ def prepare_data(plan: Plan, name: str, places: Places, progress: Progress) -> N
     ensure(path, origin, make, lambda _: None)
 
 
+@replacing()
 def run_cells(plan: Plan, cells: Sequence[Cell], places: Places, progress: Progress) -> list[CellRecord]:
     """Train the one model that these cells share and judge it in each cell's way; one failure spares the others."""
     first = cells[0]
