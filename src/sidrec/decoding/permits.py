@@ -23,7 +23,7 @@ class Permits:
     def of(cls, n_items: int, histories: Histories, allowed: NDArray[np.bool_] | None, exclude_seen: bool) -> Permits:
         """Items beyond a shorter mask are not allowed."""
         mask = torch.zeros(n_items, dtype=torch.bool)
-        mask[: n_items if allowed is None else len(allowed)] = True if allowed is None else torch.from_numpy(allowed)
+        mask[: n_items if allowed is None else len(allowed)] = True if allowed is None else torch.tensor(allowed)
         users = np.repeat(np.arange(len(histories)), histories.lengths)
         keys = np.unique(users * n_items + histories.items) if exclude_seen else np.empty(0, np.int64)
         return cls(mask, torch.from_numpy(keys.astype(np.int64)))
