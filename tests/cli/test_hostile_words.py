@@ -47,6 +47,7 @@ def run(monkeypatch, capsys, folder):
     return call
 
 
+@pytest.mark.slow
 def test_prepare_train_and_recommend_print_words_as_words(run, folder):
     data, model = str(folder / "[data]"), str(folder / "[model]")
     files = ("--interactions", str(folder / "events.jsonl"), "--items", str(folder / "items.jsonl"))

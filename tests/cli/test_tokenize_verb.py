@@ -38,6 +38,7 @@ def run(*arguments: object) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 def test_json_is_one_object_with_the_promised_keys(embeddings: Path, tmp_path: Path) -> None:
     out = tmp_path / "ids"
     printed = run(embeddings, "--tokenizer", "opq", "--out", out, "--set", "codebook_size=8", "--json")
@@ -65,6 +66,7 @@ def test_mistakes_are_said_in_words(embeddings: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "ids").exists()
 
 
+@pytest.mark.slow
 def test_ids_from_text_and_a_models_vectors(embeddings: Path, tmp_path: Path) -> None:
     vectors = np.random.default_rng(1).normal(size=(40, 3)).astype(np.float32)
     ItemEmbeddings([f"i{item}" for item in range(40)], vectors, np.zeros(40, bool)).save(tmp_path / "learned")

@@ -40,7 +40,7 @@ TINY: dict[str, dict[str, Any]] = {
         "training": ONCE,
     },
 }
-HEAVY = ("tiger", "tiger-sas", "letter")
+HEAVY = ("tiger", "tiger-sas", "letter", "lc-rec", "vq-rec", "rpg", "llada-rec")
 """Rows that train their tokenizer, another model, or a network of a large library."""
 KEYS = [pytest.param(row.key, marks=[pytest.mark.slow] if row.key in HEAVY else []) for row in MODELS]
 HISTORIES = [["thing-1", "thing-2"], ["thing-9"], ["thing-30", "thing-25", "thing-27"], ["thing-17", "thing-16"]]

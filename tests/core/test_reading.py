@@ -101,6 +101,7 @@ def write_version(path: Path, version: int) -> None:
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])
+@pytest.mark.slow
 def test_a_reader_sees_one_version_while_writers_swap(tmp_path, monkeypatch, can_exchange):
     if not can_exchange:
         monkeypatch.setattr(storage, "_exchange", lambda first, second: False)

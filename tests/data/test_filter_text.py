@@ -53,6 +53,7 @@ BOUNDS = st.sampled_from([((">=", "1"), ("<", "2")), (("<", "2024-05-01"),), (("
     st.builds(ColumnTest, NAMES, st.lists(VALUES, min_size=1, max_size=3).map(tuple), negated=st.booleans())
     | st.builds(ColumnTest, NAMES | st.sampled_from(["12", "2024-05-01"]), st.just(()), BOUNDS, st.booleans())
 )
+@pytest.mark.slow
 def test_what_is_written_reads_back_as_itself(test: ColumnTest) -> None:
     assert parse_tests(f"{test} and {test}") == (test, test)
 

@@ -185,6 +185,7 @@ def wanted(draw: st.DrawFn) -> dict[str, Any] | None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(1, 12), wanted(), wanted())
+@pytest.mark.slow
 def test_random_filters_over_random_catalogues_equal_the_slow_twin(data, n_items, allow, deny) -> None:
     columns = {
         name: pl.Series(name, data.draw(st.lists(st.none() | cells, min_size=n_items, max_size=n_items)), dtype=kind)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,7 @@ def plan(k: int, beam_size: int, n_codes: int = 3) -> SearchPlan:
     exclude_seen=st.booleans(),
     filtered=st.booleans(),
 )
+@pytest.mark.slow
 def test_enough_beams_equal_brute_force_under_every_filter(seed, share, few, exclude_seen, filtered):
     """K = 3, M = 3: the ranking of all IDs, less those that a user must not get, and nothing that is no item."""
     rng = np.random.default_rng(seed)
@@ -64,6 +66,7 @@ def test_enough_beams_equal_brute_force_under_every_filter(seed, share, few, exc
     share=st.sampled_from([0.1, 0.5]),
     grain=st.sampled_from([64, 2]),
 )
+@pytest.mark.slow
 def test_few_beams_equal_the_literal_search(seed, shape, beam_size, share, grain):
     rng = np.random.default_rng(seed)
     every = np.array(list(product(range(shape[1]), repeat=shape[0])), dtype=np.int32)

@@ -53,6 +53,7 @@ def test_seen_items_leave_their_places(shop):
     assert (fresh.exclude_seen, plain.exclude_seen) == (True, False)
 
 
+@pytest.mark.slow
 def test_chunks_or_one_go_give_identical_files(saved, tmp_path):
     data, model = Dataset.load(saved[0]), saved[1]
     for chunk in (1, 7, 90, 1000):

@@ -12,6 +12,7 @@ from sidrec.models.samples import Samples
 
 
 @pytest.mark.parametrize("loss", [{"loss": "cross-entropy"}, {"loss": "bpr-max", "n_negatives": 16}])
+@pytest.mark.slow
 def test_the_cycle_is_learned(loss):
     assert cycle_recall(GRU4Rec(**quick(**loss))) > 0.9
 

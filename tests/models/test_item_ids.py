@@ -22,6 +22,7 @@ HOW = (
 )
 
 
+@pytest.mark.slow
 def test_made_kept_and_taken_ids_are_the_same(tmp_path: Path) -> None:
     made = ItemIds.make(DATA, *HOW, tmp_path)
     taken = ItemIds.take(next((tmp_path / "sids").iterdir()))

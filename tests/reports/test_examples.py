@@ -3,10 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from sidrec.models.registry import load_model
 from sidrec.models.request import Request
 from sidrec.reports.examples import user_examples
+
+pytestmark = pytest.mark.slow
 
 
 def test_users_have_their_history_list_truth_and_trace(bench, out):

@@ -44,6 +44,7 @@ def committed(tmp_path, monkeypatch):
     return commit
 
 
+@pytest.mark.slow
 def test_plan_report_and_comparison_in_one_go(committed, tmp_path):
     found = reproduce("demo", tmp_path / "out")
     assert found.checks == [] and found.agrees
@@ -67,6 +68,7 @@ def test_where_nothing_could_be_measured_the_reason_is_said(committed, tmp_path)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.slow
 def test_every_committed_plan_and_its_figures_fit_together(name, tmp_path):
     plan = plan_of(name, tmp_path, {})
     assert cells_of(plan), "every row has a recipe and every setting is known"
@@ -76,6 +78,7 @@ def test_every_committed_plan_and_its_figures_fit_together(name, tmp_path):
         assert part.dataset in plan.datasets and set(part.rows) <= rows[part.section]
 
 
+@pytest.mark.slow
 def test_at_another_scale_recipes_give_way_to_its_budget(tmp_path):
     whole, small = plan_of("scientific", tmp_path, {}), plan_of("scientific", tmp_path, {"scale": "small"})
     assert {whole.training_of(section) for section in whole.section} == {"recipe"}

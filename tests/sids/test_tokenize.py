@@ -41,6 +41,7 @@ def test_every_item_gets_an_id_of_its_own() -> None:
     assert result.report["identical_vectors"] == result.report["items_without_text"] == 2
 
 
+@pytest.mark.slow
 def test_what_is_written_comes_back_and_is_not_made_twice(tmp_path: Path) -> None:
     first = tokenize(embeddings(), SETTINGS, out=tmp_path / "ids")
     names = {file.name for file in (tmp_path / "ids").iterdir()}
@@ -112,6 +113,7 @@ def test_the_space_of_the_embeddings_is_kept(tmp_path: Path) -> None:
     assert space is not None and space.width == 8
 
 
+@pytest.mark.slow
 def test_a_space_of_another_width_than_the_tokenizers_is_refused(tmp_path: Path) -> None:
     tokenize(embeddings(), SETTINGS, out=tmp_path / "ids")
     found = TokenizedItems.load(tmp_path / "ids")

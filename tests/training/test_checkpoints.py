@@ -162,6 +162,7 @@ def test_a_gentler_rate_may_resume_but_not_rename_a_finished_training(tmp_path):
         train(Net(), Task(), OFTEN, workdir=tmp_path)
 
 
+@pytest.mark.slow
 def test_settings_of_the_run_may_change_on_the_way(tmp_path, uninterrupted):
     stopped_at(tmp_path)
     run = {"minutes": 60.0, "device": "cpu", "checkpoint_seconds": 5.0, "keep_state": False}

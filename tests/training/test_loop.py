@@ -291,6 +291,7 @@ class Recorder(SilentProgress):
         self.notes.append(text)
 
 
+@pytest.mark.slow
 def test_a_finished_training_returns_at_once(tmp_path):
     first, again, recorder = Net(), Net(), Recorder()
     result = train(first, Task(), options(metric="error", goal="min"), workdir=tmp_path)

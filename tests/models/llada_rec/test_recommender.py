@@ -148,6 +148,7 @@ def test_search_settings_for_one_call_only() -> None:
         model().recommend(history, search={"beam_sise": 3})
 
 
+@pytest.mark.slow
 def test_new_items_can_be_recommended_and_others_keep_their_scores(tmp_path: Path) -> None:
     """500 new items with text like the old ones: all of them can come back, and nothing else changes."""
     roomy = {"tokenizer": "rq-kmeans", "options": {"n_codes": 3, "codebook_size": 16, "pca": None}}
@@ -205,6 +206,7 @@ def test_new_items_must_fit_the_catalogue() -> None:
         model().remove_items([known, "nowhere"])
 
 
+@pytest.mark.slow
 def test_ids_of_another_catalogue_are_refused(tmp_path: Path) -> None:
     other = cycle(n_items=20, n_users=10)
     embeddings = embed_catalog(other.catalog, EmbeddingSettings(encoder="tfidf"))

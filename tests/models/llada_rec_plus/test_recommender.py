@@ -35,6 +35,7 @@ SLOW = [pytest.param(encoder, marks=pytest.mark.slow) for encoder in ("lru", "gr
 
 
 @pytest.mark.parametrize("encoder", ["attention", *SLOW])
+@pytest.mark.slow
 def test_the_cycle_is_learned(encoder):
     data = cycle(n_items=20, n_users=200, length=10)
     cases = data.cases("test")
@@ -42,6 +43,7 @@ def test_the_cycle_is_learned(encoder):
     assert (first == cases.targets).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_ids_alone_are_enough():
     data = cycle(n_items=20, n_users=200, length=10)
     silent = pl.DataFrame({"item_id": data.catalog.item_ids})
@@ -59,6 +61,7 @@ def new_thing(item_id: str = "new") -> pl.DataFrame:
     return like.with_columns(pl.lit(item_id).alias("item_id"))
 
 
+@pytest.mark.slow
 def test_a_new_item_competes_on_the_day_it_arrives(tmp_path):
     model = LLaDARecPlus(**QUICK, item_vectors={"identity_dropout": 0.3}).fit(DATA)
     before = model.recommend([["thing-1", "thing-2"]], k=32)
@@ -97,6 +100,7 @@ def noisy() -> LLaDARecPlus:
 
 
 @pytest.mark.parametrize("make", [fitted, noisy])
+@pytest.mark.slow
 def test_steering_never_leaves_the_condition(make):
     model = make()
     codes, ids = model.semantic_ids.codes, DATA.catalog.item_ids.to_list()
@@ -126,6 +130,7 @@ def by_room() -> LLaDARecPlus:
     return LLaDARecPlus(**QUICK, item_vectors=ROOM).fit(DATA)
 
 
+@pytest.mark.slow
 def test_new_items_compete_by_their_attributes_and_without_them_by_nothing(tmp_path):
     model = copy.copy(by_room())
     history = [["thing-1", "thing-2"]]
@@ -139,6 +144,7 @@ def test_new_items_compete_by_their_attributes_and_without_them_by_nothing(tmp_p
     assert load_model(model.save(tmp_path / "model")).recommend(history, k=35).item_ids[0] == found
 
 
+@pytest.mark.slow
 def test_a_kept_attribute_is_shown_to_a_network_that_has_learned_to_see_it():
     values = {"attributes": ["categories"]}
     model = LLaDARecPlus(**QUICK, partly_hidden_weight=0.2, item_vectors=values).fit(DATA)
@@ -181,6 +187,7 @@ def test_an_explanation_adds_up():
     assert float(first.scores[0, 0]) == pytest.approx(float(np.log(np.exp(scores[same]).sum())), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_an_explanation_without_codes_names_items_at_once():
     model = LLaDARecPlus(**QUICK, item_vectors={"codes": False}).fit(DATA)
     generation = model.explain(["thing-1"], k=3)
