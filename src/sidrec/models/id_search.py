@@ -199,11 +199,16 @@ class IdSearch:
         return Ask(items, None if request.users is None else tuple(request.users))
 
     def _groups(self, request: Request) -> Iterator[NDArray[np.int64]]:
-        """Users of equal (cut) length, so that nothing is padded; a bounded number at a time."""
+        """Users of equal (cut) length, so that nothing is padded; a bounded number at a time.
+
+        More results than beams need more beams, so fewer users go together.
+        """
         lengths = np.minimum(request.histories.lengths, self.max_history)
+        beams = self.settings.beam_size
+        at_once = max(1, self.users_at_once * beams // max(beams, request.k))
         for length in np.unique(lengths):
             rows = np.flatnonzero(lengths == length)
-            yield from np.array_split(rows, -(-len(rows) // self.users_at_once))
+            yield from np.array_split(rows, -(-len(rows) // at_once))
 
 
 def distinct(codes: NDArray[np.int32]) -> NDArray[np.int64]:
