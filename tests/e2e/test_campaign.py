@@ -31,11 +31,12 @@ def test_nothing_is_lost_mixed_or_left():
         **{"kills": 12, "races": 6, "loads": 100, "artefacts": 30, "inputs": 15},
         "stops": 6,
         "answers": 400,
+        "prepares": 30,
     }
     code, found, errors = campaign(*words, **tries)
     assert (code, {name: found[name] for name in FAULTS}) == (0, dict.fromkeys(FAULTS, 0)), errors
     assert found["kills"] >= 10 and found["loads"] == 100 and found["answers"] >= 400
-    assert (found["races"], found["artefacts"], found["inputs"]) == (6, 30, 15)
+    assert (found["races"], found["artefacts"], found["inputs"], found["prepares"]) == (6, 30, 15, 30)
 
 
 def test_bad_writers_are_found_out():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 
 import numpy as np
@@ -160,31 +159,6 @@ def test_a_request_may_search_in_its_own_way(model: LLaDARec) -> None:
     assert np.array_equal(asked.items, model.with_search(search).rank(Request(histories, 5)).items)
     with pytest.raises(SettingsError, match="search: beamsize is not a setting of search; did you mean beam_size"):
         model.recommend(HISTORIES, search={"beamsize": 3})
-
-
-@pytest.mark.slow
-def test_answers_while_items_come_and_go_are_those_of_some_whole_version(model: LLaDARec) -> None:
-    """Eight readers, one writer: every answer equals the one of the catalogue before or after one of the changes."""
-    deny = ["thing-5"]
-    versions = [model.recommend(HISTORIES, k=40, deny=deny)]
-    found, stop = [], threading.Event()
-
-    def read() -> None:
-        while not stop.is_set():
-            found.append(model.recommend(HISTORIES, k=40, deny=deny))
-
-    readers = [threading.Thread(target=read) for _ in range(8)]
-    for reader in readers:
-        reader.start()
-    for number in range(4):
-        model.add_items(pl.DataFrame({"item_id": [f"late-{number}"], "title": [f"late thing {number}"]}))
-        versions.append(model.recommend(HISTORIES, k=40, deny=deny))
-        model.remove_items([f"thing-{number}"])
-        versions.append(model.recommend(HISTORIES, k=40, deny=deny))
-    stop.set()
-    for reader in readers:
-        reader.join()
-    assert len(found) > 8 and all(answer in versions for answer in found)
 
 
 def _fail(*_: object, **__: object) -> None:

@@ -12,7 +12,7 @@ from disturb.shop import Verb
 
 KIND = "answers"
 PER_TRIAL, _THREADS = 400, 8
-_MODELS = ("model", "sas", "pop")
+_MODELS = ("model", "plus", "sas", "pop")
 _FILTERS = ({}, {"deny": ["i5"]}, {"allow": {"brand": ["Shop 1", "Shop 2"]}}, {"exclude_seen": True})
 
 

@@ -100,7 +100,7 @@ class Ground:
 def check_whole(home: Home, finding: Finding, allowed: list[Prints]) -> None:
     """What stands under the final name is one of the versions that may stand there."""
     if home.verb.per_file:
-        parts = broken_parts(home.out) if home.out.exists() else []
+        parts = broken_parts(home.out, allowed) if home.out.exists() else []
         if parts:
             finding.fault("broken", ", ".join(parts))
     elif prints_of(home.out) not in allowed:

@@ -49,9 +49,11 @@ def leftovers(home: Path, expected: set[str], out: str) -> list[str]:
     return sorted(beside + inside + [f"tmp/{file.name}" for file in (home / "tmp").iterdir()])
 
 
-def broken_parts(folder: Path) -> list[str]:
-    """Of a folder of outputs: artefacts that are not what their manifests say, and JSON that cannot be read."""
-    found = []
+def broken_parts(folder: Path, allowed: list[Prints]) -> list[str]:
+    """Of a folder of outputs: artefacts that are not what their manifests say, JSON that cannot be read, and packed
+    files that are not those of an undisturbed run."""
+    packed = {file.name: _hash(file) for file in folder.glob("*.gz") if not _is_scratch(file.name)}
+    found = [name for name, print_ in packed.items() if all(one.get(name) != print_ for one in allowed)]
     for file in sorted(folder.rglob("*.json")):
         if any(_is_scratch(part) for part in file.relative_to(folder).parts):
             continue

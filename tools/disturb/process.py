@@ -31,6 +31,10 @@ _WARM = (
     "sidrec.models.llada_rec.recommender",
     "sidrec.models.llada_rec.export",
     "sidrec.models.sasrec",
+    "sidrec.models.llada_rec_plus.recommender",
+    "sidrec.sids.multi_head_vqvae",
+    "sidrec.data.download",
+    "onnxruntime",
     "sidrec.models.popularity",
     "sidrec.data.prepare",
     "sidrec.data.synthetic",
@@ -114,16 +118,21 @@ def run_killed(body: Body, home: Path, said: Path, at: int | None, number: int =
     return Ended(os.waitstatus_to_exitcode(status), _words(said), seen, time.perf_counter() - began)
 
 
-def command(line: str) -> Body:
+@dataclass(frozen=True)
+class Command:
     """A line of the command line, without the program's name."""
 
-    def body() -> None:
+    line: str
+
+    def __call__(self) -> None:
         from sidrec.cli.app import main
 
-        sys.argv = ["sidrec", *shlex.split(line)]
+        sys.argv = ["sidrec", *shlex.split(self.line)]
         main()
 
-    return body
+
+def command(line: str) -> Body:
+    return Command(line)
 
 
 def library(call: Body) -> Body:

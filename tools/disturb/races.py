@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 import time
+from dataclasses import replace
 from random import Random
 
 from disturb.findings import Finding
 from disturb.ground import Ground, Home, Undisturbed, check_rerun, check_whole
-from disturb.process import Ended, start
+from disturb.process import Command, Ended, start
 from disturb.shop import Verb
 
 KIND = "races"
@@ -22,12 +23,12 @@ def race(ground: Ground, verb: Verb, normal: Undisturbed, draw: Random, name: st
     with ground.home(verb, name, older=older) as home:
         killed = draw.random() < 0.2
         all_ended = _run_at_once(home, normal, draw, kill_one=killed)
-        for ended in all_ended:
-            if ended.code == 2 and _TAKEN not in ended.words:
+        for patient, ended in all_ended:
+            if ended.code == 2 and (patient or _TAKEN not in ended.words):
                 finding.fault("broken", f"a writer gave up: {ended.words[-800:]}")
             elif ended.traceback:
                 finding.fault("tracebacks", ended.words[-1500:])
-        done = any(ended.code == 0 for ended in all_ended)
+        done = any(ended.code == 0 for _, ended in all_ended)
         if not done and not killed:
             finding.fault("broken", "nobody wrote")
         check_whole(home, finding, [*normal.prints, normal.other, *([] if done or older else [{}])])
@@ -37,12 +38,16 @@ def race(ground: Ground, verb: Verb, normal: Undisturbed, draw: Random, name: st
     return finding
 
 
-def _run_at_once(home: Home, normal: Undisturbed, draw: Random, *, kill_one: bool) -> list[Ended]:
+def _run_at_once(home: Home, normal: Undisturbed, draw: Random, *, kill_one: bool) -> list[tuple[bool, Ended]]:
+    """Who waited for his turn, and how he ended."""
     verb = home.verb
     bodies = [verb.body, verb.other if draw.random() < 0.5 else verb.body]
     bodies += [verb.body] if draw.random() < 0.2 else []
-    running = []
+    running, patient = [], []
     for number, body in enumerate(bodies):
+        patient.append(isinstance(body, Command) and draw.random() < 0.3)
+        if patient[-1]:
+            body = replace(body, line=f"{body.line} --wait")
         running.append(start(body, home.path, home.said.with_suffix(f".said-{number}")))
         time.sleep(draw.choice([0.0, draw.uniform(0, normal.seconds)]))
     if kill_one:
@@ -51,4 +56,4 @@ def _run_at_once(home: Home, normal: Undisturbed, draw: Random, *, kill_one: boo
     ended = [one.wait() for one in running]
     for one in running:
         one.said.unlink(missing_ok=True)
-    return ended
+    return list(zip(patient, ended, strict=True))

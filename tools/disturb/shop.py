@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import random
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from disturb.process import Body, command, library, run
+
+SERVER = "CAMPAIGN_SERVER"
 
 RECIPE = """
 [model]
@@ -35,6 +43,24 @@ d_model = 8
 [model.training]
 epochs = 2
 batch_size = 32
+validate_every = 1
+checkpoint_seconds = 0
+"""
+PLUS_RECIPE = """
+[model]
+key = "llada-rec-plus"
+d_model = 8
+n_layers = 1
+max_history = 5
+[model.embedding]
+encoder = "tfidf"
+[model.tokenize]
+tokenizer = "rq-kmeans"
+options = { n_codes = 2, codebook_size = 8, pca = 4 }
+[model.training]
+epochs = 2
+batch_size = 32
+min_steps = 1
 validate_every = 1
 checkpoint_seconds = 0
 """
@@ -100,17 +126,50 @@ def _verb(name: str, words: str, other: str, **facts: object) -> Verb:
     return Verb(name, command(f"{words} --replace"), command(f"{other} --replace"), **facts)
 
 
+def download() -> None:
+    """From a server of our own, see `serving`."""
+    command(f"data download amazon-2023/Shop --base-url {os.environ[SERVER]} --out out")()
+
+
+@contextmanager
+def serving(place: Path) -> Iterator[None]:
+    """Inside the block there is a server with the files of one data set."""
+    from sidrec.data.download import amazon_files
+
+    for file in amazon_files("amazon-2023/Shop"):
+        (place / file).parent.mkdir(parents=True, exist_ok=True)
+        (place / file).write_bytes(random.Random(file).randbytes(300_000))
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    words = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(place)]
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.environ |= {SERVER: f"http://127.0.0.1:{port}", "no_proxy": "127.0.0.1"}
+    try:
+        yield
+    finally:
+        server.kill()
+        server.wait()
+
+
 PREPARE = "data prepare --interactions reviews.csv --items items.csv --out out"
 TOKENIZE = "tokenize emb --tokenizer rq-kmeans --set n_codes=2 --set codebook_size=8 --set pca=4 --out out"
 TRAIN = "train --data data --recipe tiny.toml --out out"
+VQVAE = (
+    "tokenize emb --set n_codes=2 --set codebook_size=8 --set pca=4 --set hidden=[8]"
+    " --set training.epochs=2 --set training.checkpoint_seconds=0 --out out"
+)
+PLUS = "train --data data --recipe plus.toml --out out"
 SASREC = "train --data data --recipe sasrec.toml --out out"
 POPULARITY = "train --data data --model popularity --out out"
 RECOMMEND = "recommend model --input users.parquet --output out.parquet --batch-users 8"
 VERBS = (
+    Verb("data download", download, download, per_file=True),
     _verb("data prepare", PREPARE, f"{PREPARE} --max-history 5"),
     _verb("embed", "embed data --encoder tfidf --out out", "embed data --encoder tfidf --fields title --out out"),
     _verb("tokenize", TOKENIZE, f"{TOKENIZE} --set seed=1"),
+    _verb("tokenize vqvae", VQVAE, f"{VQVAE} --set seed=1", weight=2),
     _verb("train llada-rec", TRAIN, f"{TRAIN} --set model.training.seed=1", weight=3),
+    _verb("train llada-rec-plus", PLUS, f"{PLUS} --set model.training.seed=1", weight=2),
     _verb("train sasrec-ce", SASREC, f"{SASREC} --set model.training.seed=1", weight=3),
     _verb("train popularity", POPULARITY, POPULARITY.replace("data data", "data data2")),
     _verb("evaluate", "evaluate model --out out", "evaluate model --split validation --out out"),
@@ -137,6 +196,7 @@ def build(home: Path) -> None:
     items = [f"i{n},{words[n % 6]} number {n},Shop {n % 3}" for n in range(12)]
     (home / "items.csv").write_text("item_id,title,brand\n" + "\n".join(items) + "\n", encoding="utf-8")
     (home / "tiny.toml").write_text(RECIPE, encoding="utf-8")
+    (home / "plus.toml").write_text(PLUS_RECIPE, encoding="utf-8")
     (home / "sasrec.toml").write_text(OTHER_RECIPE, encoding="utf-8")
     (home / "plan.toml").write_text(PLAN, encoding="utf-8")
     for body in (
@@ -150,6 +210,8 @@ def build(home: Path) -> None:
         command(TRAIN.replace("--out out", "--out model2 --set model.training.seed=1")),
         command(POPULARITY.replace("--out out", "--out pop")),
         command(SASREC.replace("--out out", "--out sas")),
+        command(PLUS.replace("--out out", "--out plus")),
+        command("export model --out graphs"),
         command("evaluate model --out eval"),
         command("evaluate model --split validation --out eval2"),
         command("benchmark plan.toml --out bench"),
