@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from reference.other_writer import other_writer
 from sidrec.core.errors import InputError
+from sidrec.core.locks import patient
 from sidrec.data.download import Retry, amazon_files, download
 
 BODY = bytes(range(256)) * 40
@@ -99,6 +102,28 @@ def test_a_stopped_command_goes_on_and_a_finished_one_rests(server: Server, tmp_
     assert fetch(server, tmp_path) == BODY
     assert fetch(server, tmp_path) == BODY
     assert server.asked == ["bytes=777-"]
+
+
+def test_what_a_killed_download_left_beside_the_finished_file_goes(server: Server, tmp_path: Path) -> None:
+    fetch(server, tmp_path)
+    (tmp_path / "b.gz.part.json").write_text("{}")
+    (tmp_path / ".b.gz.lock").write_text("")
+    assert fetch(server, tmp_path) == BODY
+    assert [path.name for path in tmp_path.iterdir()] == ["b.gz"] and server.asked == [""]
+
+
+def test_what_another_one_fetched_meanwhile_is_not_fetched_again(server: Server, tmp_path: Path) -> None:
+    def second() -> None:
+        with patient(lambda _: None):
+            fetch(server, tmp_path)
+
+    with other_writer(tmp_path / "b.gz"):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        time.sleep(0.1)
+        (tmp_path / "b.gz").write_bytes(BODY)
+    waiting.join()
+    assert server.asked == []
 
 
 def test_a_part_that_was_whole_already(server: Server, tmp_path: Path) -> None:

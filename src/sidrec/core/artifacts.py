@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sidrec.core.errors import ArtifactError, StorageError
-from sidrec.core.locks import locked, locked_if_free
+from sidrec.core.locks import lock_file, locked, locked_if_free
 from sidrec.core.manifest import MANIFEST, Origin, seal
 from sidrec.core.progress import Progress
 from sidrec.core.reading import Artifact, open_artifact, opened
@@ -140,7 +140,7 @@ def tidy(path: Path, origin: Origin) -> None:
     """Beside a finished output: remove what its writer left that died between giving it its name and the end."""
     path = Path(path).resolve()
     works = [work for work in siblings(path, "work") if origin.fingerprint[:12] in work.name]
-    if not (works or siblings(path, "tmp") or (path.parent / f".{path.name}.lock").exists()):
+    if not (works or siblings(path, "tmp") or lock_file(path).exists()):
         return
     with locked_if_free(path) as free:
         if free:

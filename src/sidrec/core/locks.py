@@ -144,10 +144,15 @@ def locked_if_free(path: Path) -> Iterator[bool]:
         _patience.reset(token)
 
 
+def lock_file(path: Path) -> Path:
+    """Where the lock of `path` lies while somebody writes there, or after he died."""
+    return path.parent / f".{path.name}.lock"
+
+
 def _taken(path: Path, *, wait: bool) -> Held:
     tell = _patience.get()
     told = False
-    while isinstance(found := _attempt(path, path.parent / f".{path.name}.lock"), Lease):
+    while isinstance(found := _attempt(path, lock_file(path)), Lease):
         words = f"{path}: is being written by {found}"
         if not (wait or tell):
             raise StorageError(f"{words}; wait for its end or write somewhere else.", arguments=("wait", "out"))

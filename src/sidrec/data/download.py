@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sidrec.core.errors import InputError
-from sidrec.core.locks import locked
+from sidrec.core.locks import lock_file, locked, locked_if_free
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.core.storage import sha256_of, storage_errors
 from sidrec.data.partial_file import PartialFile, Version
@@ -73,8 +73,9 @@ def download(
     fetched = []
     for target, url in targets.items():
         wanted = expected.get(target.name) or _sidecar(target)
-        if target.exists() and (wanted is None or sha256_of(target) == wanted):
+        if _is_there(target, wanted):
             progress.note(f"{target} is already there.")
+            _tidy(target)
         else:
             _fetch(url, target, wanted, retry or Retry(), progress)
         fetched.append(target)
@@ -96,11 +97,12 @@ def _fetch(url: str, target: Path, wanted: str | None, retry: Retry, progress: P
     part = PartialFile(target)
     failures, wait = 0, retry.first_wait
     with locked(target), storage_errors(target), progress.task(target.name) as task:
-        while True:
+        while not _is_there(target, wanted):  # somebody may have fetched it while we waited
             before = part.size
             try:
                 _transfer(url, part, retry.timeout, task)
-                break
+                _give_name(url, part, wanted)
+                return
             except _InterruptedError as error:
                 failures, wait = (1, retry.first_wait) if part.size > before else (failures + 1, wait * 2)
                 if failures >= retry.attempts:
@@ -108,10 +110,26 @@ def _fetch(url: str, target: Path, wanted: str | None, retry: Retry, progress: P
                         f"{url}: {error} ({failures} tries); run the same command again to go on where it stopped."
                     ) from None
                 time.sleep(wait)
-        if wanted is not None and sha256_of(part.path) != wanted:
-            part.discard()
-            raise InputError(f"{url}: the file does not have the expected sha256 {wanted}; it was removed, try again.")
-        part.finish()
+
+
+def _is_there(target: Path, wanted: str | None) -> bool:
+    return target.exists() and (wanted is None or sha256_of(target) == wanted)
+
+
+def _give_name(url: str, part: PartialFile, wanted: str | None) -> None:
+    if wanted is not None and sha256_of(part.path) != wanted:
+        part.discard()
+        raise InputError(f"{url}: the file does not have the expected sha256 {wanted}; it was removed, try again.")
+    part.finish()
+
+
+def _tidy(target: Path) -> None:
+    """Beside a finished file: remove what its writer left that died between giving it its name and the end."""
+    part = PartialFile(target)
+    if part.left or lock_file(target).exists():
+        with locked_if_free(target) as free:
+            if free:
+                part.discard()
 
 
 def _transfer(url: str, part: PartialFile, timeout: float, task: ProgressTask) -> None:

@@ -37,6 +37,11 @@ class PartialFile:
     def size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
 
+    @property
+    def left(self) -> bool:
+        """Whether anything of it is there."""
+        return self.path.exists() or self._version_file.exists()
+
     def version(self, url: str) -> Version | None:
         """Which version the bytes are of; None where they cannot be gone on with."""
         if not self.size:
