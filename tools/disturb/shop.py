@@ -7,6 +7,7 @@ import random
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -143,12 +144,22 @@ def serving(place: Path) -> Iterator[None]:
         port = probe.getsockname()[1]
     words = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(place)]
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while server.poll() is None and not _answers(port):
+        time.sleep(0.1)
     os.environ |= {SERVER: f"http://127.0.0.1:{port}", "no_proxy": "127.0.0.1"}
     try:
         yield
     finally:
         server.kill()
         server.wait()
+
+
+def _answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
 
 
 PREPARE = "data prepare --interactions reviews.csv --items items.csv --out out"
