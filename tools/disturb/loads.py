@@ -49,13 +49,14 @@ def load(ground: Ground, kind: str, draw: Random, name: str, n_loads: int = PER_
 def _swap(versions: list[Path], out: Path, draw: Random) -> None:
     """Put the versions there in turn, as every writer does, without a pause worth the name."""
     from sidrec.core.artifacts import Origin, open_artifact, write
+    from sidrec.core.replacing import replacing
 
     sources = [open_artifact(path) for path in versions]
     while True:
         for source in sources:
             facts = source.manifest
             origin = Origin(source.kind, facts["settings"], facts["made_from"], facts["seed"])
-            with write(out, origin) as folder:
+            with replacing(), write(out, origin) as folder:
                 for file in facts["files"]:
                     (folder / file).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(source.path / file, folder / file)

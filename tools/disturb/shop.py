@@ -117,7 +117,7 @@ def _change_items(item_id: str) -> Body:
         model = sidrec.load("model")
         model.add_items(pl.DataFrame({"item_id": [item_id], "title": [f"a new {item_id}"]}))
         model.remove_items(["i1"])
-        model.save(Path("out"))
+        model.save(Path("out"), replace=True)
 
     return library(body)
 
