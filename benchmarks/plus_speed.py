@@ -29,8 +29,8 @@ from sidrec.models.stock import Stock
 from sidrec.nn.item_vectors import ItemFeatures
 
 NAMES = {4_000: "4k", 100_000: "100k", 1_000_000: "1m"}
-USERS = {4_000: 4_096, 100_000: 256, 1_000_000: 256}
-HISTORY, ROUNDS, CODES, TEXT_WIDTH = 8, 9, (256,) * 4, 128
+USERS = {4_000: 2_048, 100_000: 128, 1_000_000: 64}
+HISTORY, ROUNDS, CODES, TEXT_WIDTH = 8, 21, (256,) * 4, 128
 
 
 def known(n_items: int) -> ItemFeatures:

@@ -25,7 +25,7 @@ SURE = 4
 some. Users for whom they do not are scored among all items."""
 SPARSE = 0.25
 """Where filters allow a smaller share of the items than this, all are scored at once."""
-_SAMPLE, _BLOCK, _USERS = 131_072, 65_536, 64
+_SAMPLE, _BLOCK, _USERS = 131_072, 65_536, 8
 
 
 class NearestItems:
