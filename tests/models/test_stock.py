@@ -42,6 +42,16 @@ def test_removals_that_cannot_be_are_refused(stock: Stock, item_ids: list[str], 
         stock.without_items(item_ids)
 
 
+def test_removed_items_come_back_all_or_none(stock: Stock) -> None:
+    gone = stock.without_items(["a", "b"])
+    for wrong, words in (("ab", "a list of item ids"), (["a", "c"], "'c' was not removed"), (["zz"], "'zz' was not")):
+        with pytest.raises(InputError, match=words):
+            gone.with_items_back(wrong)
+    back = gone.with_items_back(["a"])
+    assert back.removed is not None and back.removed.tolist() == [False, True, False]
+    assert back.with_items_back(["b"]).removed is None and gone.removed is not None and gone.removed.sum() == 2
+
+
 def test_filters_by_hand(stock: Stock) -> None:
     def mask(allow: object, deny: object) -> list[bool]:
         found = stock.filtered(allow, deny).mask  # type: ignore[arg-type]

@@ -165,6 +165,11 @@ class Recommender(ABC):
         with self._changing:
             self._stock = self.stock.without_items(item_ids)
 
+    def restore_items(self, item_ids: Sequence[str]) -> None:
+        """Recommend these again, which were removed; all of them or none."""
+        with self._changing:
+            self._stock = self.stock.with_items_back(item_ids)
+
     def save(self, path: Path | str, *, replace: bool = False) -> Path:
         """Write the model as an artefact, with the record of its training where there is one.
 

@@ -76,6 +76,18 @@ class Stock:
             raise InputError("that would remove every item; nothing was removed.")
         return replace(self, removed=removed, changed=True)
 
+    def with_items_back(self, item_ids: Sequence[str]) -> Stock:
+        """The same with these removed items returned again."""
+        if isinstance(item_ids, str):
+            raise InputError(f"items to restore are a list of item ids: [{item_ids!r}], not a single string.")
+        items = self.catalog.index_of(list(item_ids))
+        gone = np.zeros(len(self), bool) if self.removed is None else self.removed.copy()
+        wrong = [item_id for item_id, item in zip(item_ids, items, strict=True) if item < 0 or not gone[item]]
+        if wrong:
+            raise InputError(f"item {wrong[0]!r} was not removed, so it cannot be restored; nothing was restored.")
+        gone[items] = False
+        return replace(self, removed=gone if gone.any() else None, changed=True)
+
     # ---- between the caller's words and item indices ----------------------------------------------------------------
 
     def filtered(self, allow: FilterLike | None, deny: FilterLike | None) -> Filtered:
