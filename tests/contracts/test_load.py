@@ -31,7 +31,7 @@ WAYS: list[dict[str, Any]] = [
 ]
 N_THREADS, N_CHANGES = 8, 4
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sidrec.core.notices.SidrecWarning")]
 
 
 @pytest.fixture(params=MODELS)

@@ -37,7 +37,7 @@ def test_by_hand(text: str, tests: list[ColumnTest]) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", " ", "12", "brand", "brand=", "=x", "brand=a,", "brand=,a", "brand=a and", "brand=Black and Decker", "a<b<",
-     "a>b>c", "a<b=c", 'brand="open', 'brand="a" b', "not", "a=b or=c", "a=b=c", "!a=b", "a<1,2"],
+     "a>b>c", "a<b=c", 'brand="open', 'brand="a" b', "not", "a=b or=c", "a=b=c", "!a=b", "a<1,2", "a=<"],
 )  # fmt: skip
 def test_what_is_not_clear_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(InputError, match="cannot be read"):

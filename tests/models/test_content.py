@@ -12,6 +12,7 @@ import torch
 from reference.small_plan import SETTINGS, TOKENIZER, small_plan, small_shop
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import InputError
+from sidrec.core.replacing import replacing
 from sidrec.data.dataset import Dataset
 from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.content import content_of, named_content
@@ -39,7 +40,8 @@ def test_other_vectors_under_the_same_name_are_trained_again(shop, tmp_path):
     codes = []
     for seed, skipped in ((1, False), (1, True), (2, False)):
         write_vectors(vectors, seed)
-        done = train(shop, out, recipe)
+        with replacing():
+            done = train(shop, out, recipe)
         codes.append(done.model.semantic_ids.codes.tolist())
         assert done.skipped == skipped
     assert codes[0] == codes[1] != codes[2]
@@ -75,7 +77,8 @@ def test_every_file_of_a_local_encoder_and_of_a_saved_model_counts(shop, tmp_pat
     assert found[0].keys() == found[1].keys() == {"embedding.encoder"} and found[0] != found[1]
     for seed in (0, 1):
         values = {"d_model": 8, "training": {"epochs": 1, "batch_size": 32, "seed": seed}}
-        train(shop, tmp_path / "sas", Recipe("sasrec-ce", values, "here"))
+        with replacing():
+            train(shop, tmp_path / "sas", Recipe("sasrec-ce", values, "here"))
         found.append(named_content(EmbeddingSettings(from_model=str(tmp_path / "sas"))))
     assert found[2].keys() == found[3].keys() == {"embedding.from_model"} and found[2] != found[3]
     assert named_content(EmbeddingSettings()) == named_content(EmbeddingSettings(from_model="sasrec-ce")) == {}

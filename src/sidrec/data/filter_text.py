@@ -94,9 +94,10 @@ def _test(text: str, parts: list[_Word | str]) -> ColumnTest:
 
 def _values(text: str, parts: list[_Word | str]) -> tuple[Value, ...]:
     words, commas = parts[::2], parts[1::2]
-    if len(parts) % 2 == 0 or any(sign != "," for sign in commas):
+    values = tuple(word.value for word in words if isinstance(word, _Word))
+    if len(parts) % 2 == 0 or len(values) < len(words) or any(sign != "," for sign in commas):
         raise _unclear(text, "values are separated by single commas")
-    return tuple(word.value for word in words if isinstance(word, _Word))
+    return values
 
 
 def _flipped(sign: str) -> Comparison:

@@ -50,7 +50,6 @@ def prepare_data(plan: Plan, name: str, places: Places, progress: Progress) -> N
     ensure(path, origin, make, lambda _: None)
 
 
-@replacing()
 def run_cells(plan: Plan, cells: Sequence[Cell], places: Places, progress: Progress) -> list[CellRecord]:
     """Train the one model that these cells share and judge it in each cell's way; one failure spares the others."""
     first = cells[0]

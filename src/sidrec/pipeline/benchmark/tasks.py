@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sidrec.core.progress import SilentProgress
+from sidrec.core.replacing import replacing
 from sidrec.core.stages import Stage, Stages
 from sidrec.core.storage import storage_errors
 from sidrec.models.ingredients import Data
@@ -65,6 +66,7 @@ def _level(stage: Stage[Any]) -> int:
     return max((_level(need) + 1 for need in stage.needs if not isinstance(need, Data)), default=0)
 
 
+@replacing()  # the folders of a benchmark follow its plan
 def perform(plan: Plan, task: Task, places: Places) -> None:
     """Do it in this process."""
     if task.kind == "model":
