@@ -93,6 +93,24 @@ def test_a_stop_that_python_cannot_pass_on_is_not_lost(capsys):
     assert ending(capsys, body)[0] == 143
 
 
+class Panic(BaseException):
+    """What a library written in another language makes of any exception inside it."""
+
+
+def test_a_stop_of_which_a_library_makes_an_error_of_its_own_is_still_a_stop(capsys):
+    def body() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+        except Stopped as stop:
+            raise Panic("could not reach the array") from stop
+
+    code, words = ending(capsys, body)
+    assert (code, words) == (143, "sidrec: stopped before anything was written; run the same command again.\n")
+    with pytest.raises(Panic), ends_in_words():  # the next command has not been stopped
+        raise Panic
+
+
 def test_handlers_are_given_back_and_ignoring_stays(capsys):
     before = signal.getsignal(signal.SIGINT), sys.unraisablehook
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

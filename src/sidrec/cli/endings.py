@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _IMPORTING = "<frozen importlib._bootstrap>"
+_wishes: list[int] = []
+"""The signals that have asked this command to stop."""
 
 
 class Stopped(BaseException):
@@ -45,8 +47,12 @@ def ends_in_words(explain: Callable[[SidrecError], str] = str) -> Iterator[None]
             _end(explain(error), 2)
         except Stopped as stop:
             _end(f"stopped{_what_is_kept()}", 128 + stop.number)
-        except Exception as error:
-            words = refusal(error)
+        except (SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:
+            if _wishes:  # a library has made an error of its own of the wish to stop
+                _end(f"stopped{_what_is_kept()}", 128 + _wishes[-1])
+            words = refusal(error) if isinstance(error, Exception) else None
             if words is None:
                 raise
             _end(f"{words}.", 2)
@@ -67,6 +73,7 @@ def _stoppable() -> Iterator[None]:
     ours = [number for number, handler in before.items() if handler in usual]
     hook = sys.unraisablehook
     sys.unraisablehook = _again
+    _wishes.clear()
     for number in ours:
         signal.signal(number, _stop)
     try:
@@ -89,6 +96,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     if _is_importing(frame) and not _outputs():
         os.write(2, f"sidrec: stopped{_what_is_kept()}\n".encode())
         os._exit(128 + number)
+    _wishes.append(number)
     raise Stopped(number)
 
 
