@@ -8,9 +8,11 @@ import pytest
 from reference.tiny_recipe import TINY
 from sidrec.core.progress import LineProgress
 from sidrec.data.dataset import Dataset
+from sidrec.models.ingredients import Data, Vectors
 from sidrec.models.registry import load_model
 from sidrec.pipeline import demo
 from sidrec.pipeline.demo import DemoSize, judged, run_demo, shopper_examples
+from sidrec.pipeline.recipes import read_recipe
 
 pytestmark = pytest.mark.slow
 
@@ -78,3 +80,12 @@ def test_a_second_run_finds_everything_finished(result, folder):
     assert [str(folder / "data"), *(str(folder / f"{key}-evaluation") for key in KEYS)] == [
         name for name in found if name.endswith(("data", "-evaluation"))
     ]
+
+
+def test_plus_and_the_flagship_read_the_texts_once():
+    shop = Data("data")
+    names = []
+    for recipe in map(read_recipe, ("demo/llada-rec", "demo/llada-rec-plus")):
+        settings = recipe.build().settings
+        names.append(Vectors(shop, settings.embedding).name)
+    assert names[0] == names[1]

@@ -18,9 +18,10 @@ from sidrec.evaluation.evaluate import evaluate_saved
 from sidrec.evaluation.results import Evaluation
 from sidrec.models.base import Recommender
 from sidrec.models.id_search import Generation
+from sidrec.models.ingredients import in_memory, inside
 from sidrec.models.llada_rec.recommender import LLaDARec
 from sidrec.pipeline.recipes import read_recipe
-from sidrec.pipeline.stages import model_stage
+from sidrec.pipeline.stages import ids_of
 from sidrec.pipeline.train import train
 
 RIVALS = ("demo/popularity", "demo/sasrec-ce", "demo/llada-rec-plus")
@@ -79,13 +80,15 @@ def run_demo(out: Path, size: DemoSize | None = None, progress: Progress | None 
     data = prepare_shop(out / "data", size, progress)
     evaluations = {}
     for recipe in map(read_recipe, RIVALS):
-        train(out / "data", out / recipe.key, recipe, progress=progress)
+        train(out / "data", out / recipe.key, recipe, ingredients=out, progress=progress)
         evaluations[recipe.key] = judge(out, recipe.key, data, progress)
     recipe = read_recipe(FLAGSHIP)
-    needed = model_stage("data", recipe.key, recipe.build().settings, seed=0).ids
+    needed = ids_of(in_memory(data), recipe.key, recipe.build().settings)
     assert needed is not None
-    ids = Stages(lambda stage: out / stage.room, progress).get(needed)
-    model = cast(LLaDARec, train(out / "data", out / recipe.key, recipe, sids=out / "sids", progress=progress).model)
+    place = inside(out)
+    ids = Stages(place, progress).get(needed)
+    made = train(out / "data", out / recipe.key, recipe, sids=place(needed), ingredients=out, progress=progress)
+    model = cast(LLaDARec, made.model)
     evaluations[recipe.key] = judge(out, recipe.key, data, progress)
     examples = shopper_examples(model, data)
     explained = explain_first(model, data)
