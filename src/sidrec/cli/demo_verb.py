@@ -35,7 +35,7 @@ def show(result: DemoResult) -> None:
 
     counts = (f"{result.statistics[name]:,}" for name in ("users", "items", "interactions"))
     console.say("A synthetic shop: {} shoppers, {} products, {} purchases.".format(*counts))
-    names = ["recall@1", "recall@5", "recall@10", "ndcg@5", "ndcg@10"]
+    names = ["recall@1", "recall@5", "recall@10", "ndcg@10"]
     rows = [
         (key, *(found.metrics[name] for name in names), round(found.timing.users_per_s))
         for key, found in result.evaluations.items()
