@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from disturb.mutations import reseal
 from sidrec.cli.app import app
-from sidrec.core.errors import SettingsError
+from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.data.schema import STATISTICS_FILE
 
 ROWS = "who,item_id,timestamp\nu,a,1\nu,b,2\nu,a,3\nu,c,4\nv,a,1\n"
 
@@ -57,3 +59,14 @@ def test_settings_are_refused_in_words(table: Path, tmp_path: Path) -> None:
         run("prepare", table, "--out", tmp_path / "out", "--split", "random")
     with pytest.raises(SettingsError, match="write it as FILE=HEX"):
         run("download", "amazon-2023/Books", "--out", tmp_path, "--sha256", "abc")
+
+
+def test_figures_that_are_not_there_are_one_sentence(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run("prepare", "--interactions", table, "--out", out, "--columns", "user_id=who")
+    figures = json.loads((out / STATISTICS_FILE).read_text())
+    del figures["text_fields"]
+    (out / STATISTICS_FILE).write_text(json.dumps(figures))
+    reseal(out, out / STATISTICS_FILE)
+    with pytest.raises(ArtifactError, match=r"statistics\.json.*text_fields"):
+        run("describe", out)

@@ -73,10 +73,12 @@ def describe(
     """Show the figures of a dataset.      Example: sidrec data describe runs/data"""
     from sidrec.cli import console
     from sidrec.core.artifacts import opened
+    from sidrec.core.checked_files import read_json
     from sidrec.data.schema import STATISTICS_FILE
+    from sidrec.data.statistics import Statistics
 
     with opened(directory, "dataset") as artifact:
-        statistics = artifact.json(STATISTICS_FILE)
+        statistics = read_json(artifact.file(STATISTICS_FILE), Statistics).as_dict()
     if json:
         console.show_json(statistics)
         return
