@@ -23,14 +23,14 @@ check: install
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m "not slow" -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m "not slow" -n 2 --dist worksteal
 
 test: install
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal
 
 format: install
 	$(BIN)/ruff format src tests benchmarks tools

@@ -20,9 +20,10 @@ FILTERS = {
     "a price range": ("20<=price<50", "20<=price<5{}"),
     "sold out": ("in_stock=false", "stock_level={}"),
     "a category (lists of 3)": ("categories=c3", "categories=c{}"),
+    "a brand that none has": ("brand=bx", "brand=bx{}"),
     "four columns": (
         "brand=b1,b2 and price<60 and in_stock=true and not categories=c5",
-        "brand=b1,b{0} and price<6{0} and in_stock=true and not categories=c{0}",
+        "brand=b2,b{0} and price<6{0} and in_stock=true and not categories=c1{0}",
     ),
 }
 LIMIT = 5.0
@@ -41,8 +42,8 @@ def catalog(n_items: int) -> Catalog:
             "categories": lists,
         }
     )
-    named = pl.col("categories").list.eval("c" + pl.element())
-    return Catalog(frame.with_columns("b" + pl.col("brand"), named))
+    brand = pl.format("b{}", pl.col("brand")).alias("brand")
+    return Catalog(frame.with_columns(brand, pl.col("categories").list.eval(pl.format("c{}", pl.element()))))
 
 
 def milliseconds(catalog: Catalog, text: str) -> float:
@@ -56,15 +57,19 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=1_000_000)
     n_items = parser.parse_args().items
     items, rows = catalog(n_items), {}
+    start = time.process_time()
+    items.masks.prepare()
+    prepared = (time.process_time() - start) * 1e3
+    print(f"columns made ready, once   {prepared:8.1f} ms")
     for name, (text, another) in FILTERS.items():
         first = milliseconds(items, text)
         new = median(milliseconds(items, another.format(number)) for number in range(5, 10))
         kept = median(milliseconds(items, text) for _ in range(9))
         rows[name] = {"first_ms": first, "new_ms": new, "kept_ms": kept}
         print(f"{name:26} first {first:8.1f} ms   new values {new:6.2f} ms   kept {kept:6.2f} ms")
-    slowest = {way: max(row[way] for row in rows.values()) for way in ("new_ms", "kept_ms")}
-    within = slowest["kept_ms"] <= LIMIT
-    print(json.dumps({"items": n_items, "filters": rows, "slowest": slowest, "kept_within_limit": within}))
+    slowest = {way: max(row[way] for row in rows.values()) for way in ("first_ms", "new_ms", "kept_ms")}
+    within = {f"{way}_within_limit": slowest[way] <= LIMIT for way in slowest}
+    print(json.dumps({"items": n_items, "prepared_ms": prepared, "filters": rows, "slowest": slowest, **within}))
 
 
 if __name__ == "__main__":

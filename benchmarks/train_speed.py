@@ -1,4 +1,5 @@
-"""Training speed at the paper's size: the literal step, our exact step, one pass per user; ratios from one run.
+"""Training speed: the literal step, our exact step, one pass per user at the paper's size; and at 128 wide and 2 layers
+(the recipe of amazon2018-scientific) our step against the one before it. Ratios from one run.
 
 Sequence lengths are drawn like those of a 5-core set (at least 5 items, mean about 8.6, heavy tail; the last two items
 are held out). The contestants take turns and medians are compared, so a busy machine disturbs all of them alike.
@@ -11,24 +12,28 @@ import json
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from padded_step import PAD, padded_histories, padded_losses
 from sidrec.data.histories import Histories
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.objective import OnePassObjective, PrefixObjective, make_objective
-from sidrec.models.llada_rec.samples import PAD, every_prefix
+from sidrec.models.llada_rec.samples import every_prefix
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.training.objective import Batch
 
 SIZES = (256, 256, 256, 256)
 N_ITEMS, MAX_HISTORY, N_CODES = 25_000, 20, 4
 D_MODEL, N_LAYERS, D_FF = 256, 4, 1024
+RECIPE = {"d_model": 128, "n_heads": 4, "n_layers": 2, "d_ff": 256, "dropout": 0.2, "logit_temperature": 0.3}
+RECIPE_BATCH = 256
+ONE_PASS = {"attention": "inter-item-causal", "positions": "authors", "samples": "one-pass"}
 
 
 def sequences(n_users: int, rng: np.random.Generator) -> Histories:
@@ -57,7 +62,7 @@ class Literal:
         pairs = objective.pairs(rows, generator)
         next_noise = objective._next_item_noise(len(rows), generator)
         past_noise = objective._history_noise(len(rows), MAX_HISTORY + 1, generator)
-        history = pairs.histories()
+        history = padded_histories(pairs)
         padded = np.full((len(rows), MAX_HISTORY), PAD)
         padded[:, MAX_HISTORY - history.shape[1] :] = history
         every = torch.cat(
@@ -95,12 +100,23 @@ class Ours:
 
     def step(self, rows: np.ndarray, generator: torch.Generator) -> int:
         self.optimizer.zero_grad(set_to_none=True)
-        for part in self.objective.parts(self.network, Batch(rows, slice(None), generator, 0, 0)):
-            part.total.backward()  # type: ignore[no-untyped-call]
+        for total in self.totals(rows, generator):
+            total.backward()  # type: ignore[no-untyped-call]
         finish(self.network, self.optimizer)
         if isinstance(self.objective, OnePassObjective):
             return int(self.objective.windows.n_targets[rows].sum())
         return len(rows)
+
+    def totals(self, rows: np.ndarray, generator: torch.Generator) -> Iterator[Tensor]:
+        for part in self.objective.parts(self.network, Batch(rows, slice(None), generator, 0, 0)):
+            yield part.total
+
+
+class Padded(Ours):
+    """The step before sequences were packed."""
+
+    def totals(self, rows: np.ndarray, generator: torch.Generator) -> Iterator[Tensor]:
+        return padded_losses(self.objective, self.network, rows, generator)
 
 
 def finish(network: MaskPredictor, optimizer: torch.optim.Optimizer) -> None:
@@ -150,14 +166,29 @@ def main() -> None:
         "exact, the paper's inputs": Ours(data, ids),
         "one pass per user": Ours(data, ids, attention="inter-item-causal", positions="absolute", samples="one-pass"),
     }
+    median = medians(contestants, rng, options.batch, options.rounds)
+    recipe_size: dict[str, Literal | Ours] = {
+        "every prefix, before": Padded(data, ids, **RECIPE),
+        "every prefix": Ours(data, ids, **RECIPE),
+        "one pass, before": Padded(data, ids, **RECIPE, **ONE_PASS),
+        "one pass": Ours(data, ids, **RECIPE, **ONE_PASS),
+    }
+    at_128 = medians(recipe_size, rng, RECIPE_BATCH, 3 * options.rounds)
+    report(median, at_128, peak_flops(), every_prefix(data, MAX_HISTORY).lengths, options)
+
+
+def medians(
+    contestants: Mapping[str, Literal | Ours], rng: np.random.Generator, batch: int, rounds: int
+) -> dict[str, float]:
+    """Samples per second of each, in turns; the contestants of a turn that can get the same rows do."""
     speeds: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(options.rounds + 1):
+    for turn in range(rounds + 1):
+        seed = int(rng.integers(2**32))
         for name, contestant in contestants.items():
-            speed = timed(contestant, rng, options.batch, turn)
+            speed = timed(contestant, np.random.default_rng(seed), batch, turn)
             if turn:  # the first one warms up
                 speeds[name].append(speed)
-    median = {name: statistics.median(values) for name, values in speeds.items()}
-    report(median, peak_flops(), every_prefix(data, MAX_HISTORY).lengths, options)
+    return {name: statistics.median(values) for name, values in speeds.items()}
 
 
 def timed(contestant: Literal | Ours, rng: np.random.Generator, batch: int, turn: int) -> float:
@@ -169,7 +200,9 @@ def timed(contestant: Literal | Ours, rng: np.random.Generator, batch: int, turn
     return samples / (time.perf_counter() - start)
 
 
-def report(median: dict[str, float], peak: float, lengths: np.ndarray, options: argparse.Namespace) -> None:
+def report(
+    median: dict[str, float], at_128: dict[str, float], peak: float, lengths: np.ndarray, options: argparse.Namespace
+) -> None:
     names = list(median)
     literal = median[names[0]]
     share = exact_flops_per_sample(lengths) * median[names[2]] / peak
@@ -180,6 +213,9 @@ def report(median: dict[str, float], peak: float, lengths: np.ndarray, options: 
     for name in names:
         print(f"{name:42s} {median[name]:10.1f} {median[name] / literal:10.2f}")
     print(f"\nexact step reaches {share:.0%} of the fp32 peak; peak memory {gib:.1f} GiB")
+    print(f"\n128 wide, 2 layers, batch {RECIPE_BATCH}, dropout {RECIPE['dropout']}")
+    for name, speed in at_128.items():
+        print(f"{name:42s} {speed:10.1f}")
     figures = {
         "literal_samples_per_s": round(literal, 2),
         "exact_ratio": round(median[names[1]] / literal, 3),
@@ -187,6 +223,10 @@ def report(median: dict[str, float], peak: float, lengths: np.ndarray, options: 
         "one_pass_ratio": round(median[names[3]] / literal, 3),
         "exact_share_of_peak": round(share, 3),
         "peak_gib": round(gib, 2),
+        "at_128_every_prefix_samples_per_s": round(at_128["every prefix"], 1),
+        "at_128_every_prefix_ratio": round(at_128["every prefix"] / at_128["every prefix, before"], 3),
+        "at_128_one_pass_samples_per_s": round(at_128["one pass"], 1),
+        "at_128_one_pass_ratio": round(at_128["one pass"] / at_128["one pass, before"], 3),
     }
     print(json.dumps(figures))
 

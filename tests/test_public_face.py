@@ -14,7 +14,7 @@ import sidrec
 
 ASKED = """LLaDARec LLaDARecPlus SASRec SASRecSoftmax GRU4Rec BERT4Rec FMLPRec LRURec DreamRec DiffuRec Popularity
 Dataset read_dataset load evaluate compare tokenize embed models SidrecError __version__ recommend_many benchmark report
-demo_shop model register VQRec RPG TIGER LCRec"""
+demo_shop model register VQRec RPG TIGER LCRec tune"""
 
 
 def test_every_name_is_there():

@@ -6,9 +6,11 @@ import pytest
 
 import sidrec
 from sidrec.data.synthetic import clusters
+from sidrec.models.id_search import Generation
 from sidrec.models.ranking import Recommendations
 
-TINY = {"d_model": 8, "n_heads": 1, "n_layers": 1, "embedding": {"encoder": "tfidf"}, "training": {"epochs": 1}}
+TINY = {"d_model": 8, "n_heads": 1, "n_layers": 1, "embedding": {"encoder": "tfidf"}}
+TINY |= {"max_history": 20, "training": {"epochs": 1, "batch_size": 1024}}
 IDS = {"tokenizer": "opq", "options": {"codebook_size": 4, "n_codes": 3}}
 
 
@@ -28,11 +30,10 @@ def test_a_model_says_what_was_set_and_what_it_has_learned(model):
         "SASRec(d_model=8, training={'epochs': 3}): not fitted"
     )
     assert repr(sidrec.SASRecSoftmax()) == "SASRec('sasrec-ce', loss='cross-entropy'): not fitted"
-    shown, found = repr(model), model.training_summary()
+    shown, found = repr(model), model.training_summary()  # how often it is judged was chosen by the size of the data
     assert shown.startswith("LLaDARec(d_model=8, n_heads=1, n_layers=1, search={'beam_size': 12}, ")
-    assert shown.endswith(
-        f"training={{'epochs': 1}}): fitted, 12 items, 1 epochs, best validation {found['best_value']:.4f} in epoch 1"
-    )
+    learned = f"fitted, 12 items, 1 epochs, best validation {found['best_value']:.4f} in epoch 1"
+    assert shown.endswith(f"training={{'epochs': 1, 'validate_every': 3}}): {learned}")
 
 
 def test_a_model_without_epochs_speaks_of_none(data):
@@ -89,4 +90,21 @@ def test_what_was_found_is_shown_with_its_interval(data, model):
 def test_nothing_shows_an_address_or_a_wall_of_numbers(data, model):
     answer = model.recommend([["thing-1"]], k=3)
     for thing in (data, model, answer, model.stock, model.semantic_ids, model.explain(["thing-1"]), sidrec.models()):
-        assert "object at 0x" not in repr(thing) and len(repr(thing)) < 1500, type(thing)
+        assert "object at 0x" not in repr(thing), type(thing)
+        assert len(repr(thing)) < (9000 if isinstance(thing, Generation) else 1500), type(thing)
+
+
+def test_a_generation_draws_itself(model):
+    told = model.explain(["thing-1"], k=3)
+    assert repr(told).split("\n")[1:] == told.in_words(model.catalog.titles)
+    assert told._repr_html_().startswith("<pre")
+
+
+def test_notebooks_show_tables(data, model):
+    answer = Recommendations([["a"]], [["<b>Tea</b>"]], [[-1.0]], fallback=[True], unknown_items=[0])
+    shown = answer._repr_html_()
+    assert "<td>1</td><td>a</td><td>&lt;b&gt;Tea&lt;/b&gt;</td><td>-1.0000</td>" in shown
+    assert "nothing of the history is known" in shown
+    assert "<td>interactions</td><td>100</td>" in data._repr_html_()
+    assert "<caption>LLaDARec (llada-rec)</caption>" in model._repr_html_()
+    assert "fitted, 12 items" in model._repr_html_()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sidrec.models.tiger.recommender import TIGER
     from sidrec.models.vqrec import VQRec
     from sidrec.pipeline.recommend_many import recommend_many
-    from sidrec.verbs import benchmark, embed, evaluate, load, model, report, tokenize
+    from sidrec.verbs import benchmark, embed, evaluate, load, model, report, tokenize, tune
 
     __version__: str
 
@@ -69,6 +69,7 @@ __all__ = [
     "register",
     "report",
     "tokenize",
+    "tune",
 ]
 
 # where each name lives; imported when it is first asked for, so that `import sidrec` stays light
@@ -94,7 +95,7 @@ _PLACES = {
     "sidrec.models.tiger.recommender": ("TIGER",),
     "sidrec.models.vqrec": ("VQRec",),
     "sidrec.pipeline.recommend_many": ("recommend_many",),
-    "sidrec.verbs": ("benchmark", "embed", "evaluate", "load", "model", "report", "tokenize"),
+    "sidrec.verbs": ("benchmark", "embed", "evaluate", "load", "model", "report", "tokenize", "tune"),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 

@@ -53,6 +53,28 @@ def test_options_replace_the_plans_values(run):
     assert found["budget"] == "at most 2 epochs of training for every model"
 
 
+def test_a_budget_that_a_section_would_not_heed_is_refused(run, tmp_path):
+    by_recipe = '[[section]]\nname = "recipes"\ntitle = "R"\nmodels = ["popularity"]\ntraining = "recipe"\n'
+    (tmp_path / "plan.toml").write_text(f"{PLAN}{by_recipe}[budget]\nepochs = 2\n", encoding="utf-8")
+    code, _, noted = run("benchmark", "plan.toml", "--out", "runs", "--epochs", "3")
+    assert code == 2 and "section recipes trains every model exactly as its recipe says" in noted
+    assert not (tmp_path / "runs").exists()
+    code, said, _ = run("benchmark", "plan.toml", "--out", "runs")  # the plan's own budget is for its other section
+    assert code == 0 and "at most 2 epochs of training for every model; each model in the size" in said
+
+
+@pytest.mark.slow
+def test_a_cell_tells_of_the_plan_asked_for_whatever_ran_there_before(run, tmp_path):
+    plan = PLAN.replace('["popularity"]', '["gru4rec"]').replace('scale = "tiny"', 'scale = "tiny"\nseeds = [0]')
+    (tmp_path / "plan.toml").write_text(plan, encoding="utf-8")
+    first, other, again = (
+        json.loads(run("benchmark", "plan.toml", "--out", "runs", "--epochs", epochs, "--json")[1])["records"][0]
+        for epochs in ("1", "2", "1")
+    )
+    assert first["training"]["epochs"] == again["training"]["epochs"] == 1
+    assert (again["model"], again["figures"]) == (first["model"], first["figures"]) and other["model"] != first["model"]
+
+
 def test_a_failed_cell_ends_with_code_1_and_its_words(run, tmp_path):
     (tmp_path / "empty").mkdir()
     code, said, _ = run("benchmark", "plan.toml", "--out", "runs", "--data", "shop=empty")
@@ -65,7 +87,7 @@ def test_a_failed_cell_ends_with_code_1_and_its_words(run, tmp_path):
     [
         (["--seeds", "a"], "--seeds a: write numbers"),
         (["--data", "shop"], "shop: write a data set as NAME=PATH, for example scientific=runs/data (--data)."),
-        (["--data", "other=x"], "other: the plan has no such data set; it has: shop (--data)."),
+        (["--data", "other=x"], "other: the plan has no such data set (it has: shop), and x is not there (--data)."),
         (["--scale", "huge"], "scale"),
     ],
 )
@@ -81,3 +103,10 @@ def test_an_unknown_model_is_named_before_anything_runs(run, tmp_path):
     code, _, errors = run("benchmark", "plan.toml", "--out", "runs")
     assert code == 2 and "did you mean popularity?" in errors
     assert not (tmp_path / "runs").exists()
+
+
+def test_only_ray_is_another_place_and_only_it_has_an_address(run):
+    code, _, noted = run("benchmark", "plan.toml", "--out", "runs", "--on", "moon")
+    assert code == 2 and "moon: is no place to work on" in noted and "(--on)" in noted
+    code, _, noted = run("benchmark", "plan.toml", "--out", "runs", "--address", "auto")
+    assert code == 2 and "an address is that of a Ray cluster" in noted

@@ -51,3 +51,16 @@ def test_a_half_written_run_is_clear(monkeypatch, capsys, folder):
     code, out, errors = run(monkeypatch, capsys, folder, "wise", "half")
     assert (code, out) == (2, "")
     assert "half: has no manifest.json, so it was never finished or is not ours; make one with" in errors
+
+
+def test_it_can_be_read_at_80_columns(monkeypatch, capsys, folder):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "argv", ["sidrec", "compare", "wise", "blind"])
+    with pytest.raises(SystemExit):
+        main()
+    out = capsys.readouterr().out
+    assert "1: wise, 2: blind; 50 users, paired" in out
+    row = next(line for line in out.split("\n") if "recall@10" in line)
+    assert max(len(line) for line in out.split("\n")[:-2]) <= 80
+    assert "1.0000" in row and "-1.0000" in row and "0.0000" in row, "figures are not cut in two"

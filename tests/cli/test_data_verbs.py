@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from disturb.mutations import reseal
 from sidrec.cli.app import app
-from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.core.errors import ArtifactError, SettingsError, StorageError
 from sidrec.data.schema import STATISTICS_FILE
 
 ROWS = "who,item_id,timestamp\nu,a,1\nu,b,2\nu,a,3\nu,c,4\nv,a,1\n"
@@ -70,3 +70,22 @@ def test_figures_that_are_not_there_are_one_sentence(table: Path, tmp_path: Path
     reseal(out, out / STATISTICS_FILE)
     with pytest.raises(ArtifactError, match=r"statistics\.json.*text_fields"):
         run("describe", out)
+
+
+def test_next_weeks_data_come_from_the_service(tmp_path: Path) -> None:
+    from sidrec.serving.user_store import DatabaseStore, Interaction
+
+    url = f"sqlite:///{tmp_path}/users.db"
+    store = DatabaseStore(url)
+    store.append([Interaction(f"{user}{item}", user, item, 10 * ord(item)) for user in "uv" for item in "abc"])
+    (tmp_path / "items.csv").write_text("item_id,title\na,A\nb,B\nc,C\n", encoding="utf-8")
+    words = ("prepare", "--store", url, "--items", tmp_path / "items.csv", "--out", tmp_path / "data", "--json")
+    assert json.loads(run(*words))["interactions"] == 6
+    assert json.loads(run(*words))["skipped"] is True
+    store.append([Interaction("w", "u", "a", 99_999)])
+    store.close()
+    with pytest.raises(StorageError, match="made from other data"):
+        run(*words)
+    assert json.loads(run(*words, "--replace"))["interactions"] == 7
+    with pytest.raises(SettingsError, match="--store comes instead of SOURCE"):
+        run("prepare", tmp_path, "--store", url, "--out", tmp_path / "x")

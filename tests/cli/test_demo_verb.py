@@ -39,6 +39,7 @@ def test_the_tour_is_readable(run, tmp_path):
     assert out.count("and then in truth: ") == 3
     assert f"wrote {tmp_path}" in out
     assert "next: sidrec recommend" in out
+    assert f"look: sidrec serve {tmp_path / 'llada-rec'}\n" in out
 
 
 @pytest.mark.slow

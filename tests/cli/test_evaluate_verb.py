@@ -93,3 +93,18 @@ def test_mistakes_are_one_sentence_and_exit_code_2(run, words, message):
     assert message in errors
     assert out == ""
     assert "Traceback" not in errors
+
+
+def test_without_a_place_it_is_kept_beside_the_model(run, folder):
+    code, out, _ = run("evaluate", "model", "--split", "validation", "--k", "3")
+    place = folder / "model-evaluation-validation-at3"
+    assert code == 0
+    assert (place / "ranks.parquet").is_file()
+    assert f"wrote {place.name}" in out
+    assert "already there, nothing to do" in run("evaluate", "model", "--split", "validation", "--k", "3")[2]
+    Popularity().fit(demo_shop(n_items=100, n_users=40, seed=3)).save(folder / "stranger")
+    (folder / "stranger").rename(folder / "stranger-evaluation")
+    shutil.copytree(folder / "model", folder / "stranger")
+    code, _, errors = run("evaluate", "stranger", "--data", "data", "--out", "stranger-evaluation")
+    assert code == 2
+    assert "holds a model" in errors

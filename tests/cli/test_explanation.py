@@ -62,10 +62,3 @@ def test_a_terminal_without_blocks_gets_plain_bars(capsys, monkeypatch):
     monkeypatch.setattr(explanation, "sys", SimpleNamespace(stdout=SimpleNamespace(encoding="ascii")))
     explanation.show(generation(), ["a"], CATALOG, SearchSettings())
     assert "slot 1  ################........  66.7 %" in capsys.readouterr().out
-
-
-def test_steps_for_programs_keep_few_titles():
-    first = explanation.as_dicts(generation(), CATALOG.titles, n_titles=2)[0]
-    assert first["best"][0]["titles"] == ["[bold]lamp 0", "[bold]lamp 1"]
-    assert first["best"][0]["n_fitting"] == 4
-    assert first["choices"] == [{"slots": [1], "candidates": 1}]

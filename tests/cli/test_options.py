@@ -62,9 +62,9 @@ def test_every_argument_an_error_names_is_an_option_of_some_verb():
 
 
 def words_of_the_library() -> Iterator[tuple[Path, int, str]]:
-    """Every string with a space in it that is no docstring, outside cli/."""
+    """Every string with a space in it that is no docstring, outside cli/ and the page that is about the options."""
     for file in sorted(SOURCES.rglob("*.py")):
-        if "cli" in file.relative_to(SOURCES).parts:
+        if "cli" in file.relative_to(SOURCES).parts or file.name == "settings_page.py":
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
         loose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

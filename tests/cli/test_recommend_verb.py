@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from sidrec.cli.app import main
+from sidrec.data.dataset import Dataset
 from sidrec.data.synthetic import demo_shop
 from sidrec.models.llada_rec.recommender import LLaDARec
 from sidrec.models.llada_rec_plus.recommender import LLaDARecPlus
@@ -31,6 +32,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     shop = demo_shop(n_items=100, n_users=60)
     Popularity().fit(shop).save(folder / "popular")
+    shop.save(folder / "shop")
+    Popularity().fit(Dataset.load(folder / "shop")).save(folder / "popular-here")
     LLaDARec(**TINY).fit(shop).save(folder / "model")
     plain = {name: value for name, value in TINY.items() if name != "attention"}
     LLaDARecPlus(**plain).fit(shop).save(folder / "plus")
@@ -67,7 +70,7 @@ def test_one_json_object(run):
     assert (found["model"], found["history"]) == ("llada-rec", ["P00001", "P00002"])
     assert (found["fallback"], found["unknown_items"], len(found["items"])) == (False, 0, 4)
     assert not {"P00001", "P00002"} & {item["item_id"] for item in found["items"]}
-    assert [set(item) for item in found["items"]] == [{"item_id", "title", "score"}] * 4
+    assert [set(item) for item in found["items"]] == [{"item_id", "title", "score", "semantic_id"}] * 4
 
 
 def test_nothing_known_is_said(run):
@@ -184,15 +187,34 @@ def test_many_users(run, folder):
     assert (summary["users"], summary["unknown_items"], summary["skipped"]) == (3, 1, True)
 
 
+def test_many_files_go_into_a_folder(run, folder):
+    (folder / "many").mkdir()
+    for name in ("a", "b"):
+        pl.DataFrame({"user_id": [f"{name}1"], "history": [["P00001"]]}).write_parquet(folder / f"many/{name}.parquet")
+    words = ("--input", "many/*.parquet", "--output", "folder", "-k", "2")
+    code, out, _ = run("popular", *words)
+    assert code == 0
+    assert "2 files, 0 of them already there:" in out
+    assert "folder/**/*.parquet" in out
+    assert pl.read_parquet(folder / "folder/*.parquet")["user_id"].to_list() == ["a1", "b1"]
+    found = json.loads(run("popular", *words, "--json")[1])
+    assert (found["users"], found["skipped"], len(found["files"])) == (2, True, 2)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("model",), "give either --history a,b,c for one user or --input users.parquet for many."),
-        (("model", "--history", "a", "--input", "u", "--output", "o"), "give either --history"),
+        (("model",), "give --history a,b,c or --user U17 for one user, or --input users.csv for many"),
+        (("model", "--history", "a", "--input", "u", "--output", "o"), "give --history a,b,c or --user"),
         (("model", "--input", "u"), "--input and --output belong together"),
+        (("model", "--history", "a", "--on", "ray"), "one user is answered here"),
+        (("model", "--input", "u", "--output", "o", "--workers", "2"), "add --on ray"),
         (("model", "--input", "u", "--output", "o", "--explain"), "--explain draws one generation"),
         (("model", "--history", "a", "--titles"), "--titles is for the output file"),
-        (("model", "--input", "u", "--output", "o"), "u: no such file; give a parquet file with columns user_id"),
+        (("model", "--input", "u.csv", "--output", "o"), "u.csv: no such file; check the path."),
+        (("model", "--input", "u", "--output", "o"), "u: cannot tell its format from its name; tables end in .csv"),
+        (("model", "--input", "u.csv", "--output", "o.xlsx"), "o.xlsx: recommendations are written to .parquet, .csv"),
+        (("model", "--user", "U1"), "this llada-rec was trained on data in memory; give the interactions of its users"),
         (("model", "--history", "a", "--allow", "brand"), "the filter 'brand' cannot be read"),
         (("model", "--history", "a", "--allow", "colour=red"), "the catalogue has no column colour; it has: item_id"),
         (("model", "--history", "a", "--deny", "a=b", "--deny-items", "c"), "give either --deny-items or --deny"),
@@ -222,3 +244,25 @@ def test_mistakes_are_one_sentence_and_exit_code_2(run, words, message):
     assert message in errors
     assert out == ""
     assert "Traceback" not in errors
+
+
+def test_a_user_of_the_training_data_or_of_this_week(run, folder):
+    user = demo_shop(n_items=100, n_users=60).user_ids[3]
+    history = Dataset.load(folder / "shop").history(user)
+    code, out, errors = run("popular-here", "--user", user, "-k", "3", "--json", "--exclude-seen")
+    assert code == 0
+    assert json.loads(out)["history"] == history
+    assert f"{user}: {len(history)} interactions, the last {history[-1]}." in errors
+    (folder / "week.csv").write_text("Kunde;sku\nK1;P00001\nK1;P00002\n", encoding="utf-8")
+    columns = ("--interactions", "week.csv", "--interaction-columns", "user_id=Kunde,item_id=sku")
+    code, out, _ = run("popular", "--user", "K1", *columns)
+    assert code == 0
+    assert "next: sidrec recommend popular --user K1 --history P00001,P00002 --json" in out
+    code, _, errors = run("popular", "--user", "K2", *columns)
+    assert code == 2
+    assert "week.csv: has no user 'K2' among its 1; give a history, or interactions that have the user" in errors
+    (folder / "users.csv").write_text("user_id\nK1\nK2\n", encoding="utf-8")
+    code, out, _ = run("popular", "--input", "users.csv", "--output", "recs.csv", *columns)
+    assert code == 0
+    assert "1 of the users are not in the interactions" in out
+    assert pl.read_csv(folder / "recs.csv").height == 20

@@ -16,7 +16,8 @@ from safetensors.numpy import load_file
 from reference.tiny_recipe import TINY
 from sidrec.cli.app import main
 from sidrec.data.synthetic import clusters
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.embeddings.embed import embed_catalog
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.models.registry import load_model
 from sidrec.sids.tokenize import TokenizeSettings, tokenize
 from sidrec.training.optimizer import Optimizer

@@ -17,7 +17,8 @@ from reference.toy_task import Net, Task
 from sidrec.core.errors import ArtifactError, SettingsError, SidrecError
 from sidrec.data.dataset import Dataset
 from sidrec.data.synthetic import demo_shop
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog, embed_new
+from sidrec.embeddings.embed import embed_catalog, embed_new
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.evaluation.evaluate import evaluate
 from sidrec.evaluation.results import Evaluation

@@ -17,7 +17,8 @@ from sidrec.data.build_dataset import PrepareSettings
 from sidrec.data.dataset import Dataset
 from sidrec.data.download import download
 from sidrec.data.prepare import find_source, prepare
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.embeddings.embed import embed_catalog
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.evaluation.evaluate import evaluate_saved
 from sidrec.models.popularity import Popularity

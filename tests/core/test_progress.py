@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import io
+import sys
+import types
 
 import pytest
 
 from sidrec.core import progress
-from sidrec.core.progress import LineProgress, RichProgress, SilentProgress, terminal_progress
+from sidrec.core.progress import LineProgress, RichProgress, SilentProgress, in_notebook, terminal_progress
 
 
 @pytest.fixture
@@ -76,3 +78,13 @@ def test_silence_is_silent_and_a_pipe_gets_lines(capsys):
     SilentProgress().note("nobody hears")
     assert isinstance(terminal_progress(), LineProgress)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_notebook_is_recognised_without_importing_anything(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert not in_notebook()
+    for shell, found in (("ZMQInteractiveShell", True), ("TerminalInteractiveShell", False)):
+        there = type(shell, (), {})()
+        monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda there=there: there))
+        assert in_notebook() == found
+        assert isinstance(terminal_progress(), RichProgress) == found

@@ -193,3 +193,11 @@ def test_settings_that_do_not_go_together_are_one_plain_sentence():
     with pytest.raises(SettingsError) as error:
         Pair.parse({"low": 3}, owner="pair", where="mine.toml")
     assert str(error.value) == "mine.toml: low is above high"
+
+
+def test_hints_look_into_sections() -> None:
+    assert problems({"epochs": 3, "name": "x"}) == [
+        "mine.toml: epochs is not a setting of llada-rec; did you mean training.epochs?"
+    ]
+    with pytest.raises(SettingsError, match=r"learning_rate is not a setting of x; did you mean model.training.learn"):
+        Longer.parse({"learning_rate": 1}, owner="x")

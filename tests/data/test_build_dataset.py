@@ -14,6 +14,7 @@ from reference import splits as twin
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.data.build_dataset import PrepareSettings, Tally, build_dataset
 from sidrec.data.dataset import Dataset
+from sidrec.data.readers.columns import Columns
 from sidrec.data.readers.detect import folder_source
 from sidrec.data.readers.frames import frame_source
 from sidrec.data.source import Source
@@ -33,7 +34,9 @@ ITEMS = pl.DataFrame({"item_id": ["d", "c", "b", "a", "z"], "title": ["D", "C", 
 
 def source(rows: list[tuple[str, str, int]] = ROWS, items: pl.DataFrame | None = None, **more: list[Any]) -> Source:
     frame = pl.DataFrame(rows, schema=["user_id", "item_id", "timestamp"], orient="row")
-    return frame_source(frame.with_columns(**{name: pl.Series(column) for name, column in more.items()}), items, {})
+    return frame_source(
+        frame.with_columns(**{name: pl.Series(column) for name, column in more.items()}), items, Columns()
+    )
 
 
 def build(given_source: Source, **chosen: Any) -> tuple[Dataset, Tally]:
@@ -166,7 +169,7 @@ def _agrees(data: Dataset, expected: dict[str, list[str]]) -> None:
 @pytest.mark.shared_data
 @pytest.mark.parametrize("name", ["amazon2018-scientific", "amazon2014-beauty"])
 def test_real_sets_are_split_as_the_slow_twin_does(shared_data: Path, name: str) -> None:
-    data, _ = build(folder_source(shared_data / name, {}))
+    data, _ = build(folder_source(shared_data / name, Columns()))
     expected = twin.sequences_file((shared_data / name / "sequences.tsv").read_text(encoding="utf-8"))
     assert data.user_ids.to_list() == list(expected)
     _agrees(data, expected)

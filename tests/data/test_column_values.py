@@ -27,6 +27,8 @@ DAY = 86_400_000_000
         (pl.Series([dt.date(1970, 1, 2)]), "date", [DAY]),
         (pl.Series([dt.datetime(1970, 1, 2)]), "date", [DAY]),
         (pl.Series(["1970-01-02", "1970-01-01T00:00:01", "1970-01-01 00:00:01.5"]), "date", [DAY, 10**6, 1_500_000]),
+        (pl.Series(["1970-01-02T00:01", "1970-01-01 00:01+00:01"]), "date", [DAY + 60 * 10**6, 0]),
+        (pl.Series(["02.01.1970", "01.01.1970 00:00:01"]), "date", [DAY, 10**6]),
         (pl.Series(["1970-01-01T01:00:00+01:00", "1970-01-01T00:00:00Z"]), "date", [0, 0]),
     ],
 )
@@ -40,6 +42,7 @@ def test_times(column: pl.Series, clock: str, values: list[float]) -> None:
     [
         (pl.Series(["1", "yesterdayish"]), 3),
         (pl.Series(["1970-01-02", "1970-13-02"]), 3),
+        (pl.Series(["02.01.1970", "02.13.1970"]), 3),
         (pl.Series(["1", None, "2"]), 3),
         (pl.Series([1, None]), 3),
         (pl.Series([1.0, float("nan")]), 3),

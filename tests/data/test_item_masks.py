@@ -102,7 +102,7 @@ def test_denied_columns_each_deny_and_text_denies_what_meets_all_of_it() -> None
         ("colour=red", "has no column colour; it has: item_id"),
         ("brnd=x", "has no column brnd; did you mean brand?"),
         ("price=cheap", "holds numbers, and 'cheap' is none"),
-        ({"price": "<20"}, "a range is written price<20"),
+        ({"price": "<20"}, "write price<20"),
         ("price<nan", "'nan' is none"),
         ("in_stock=perhaps", "holds true and false, and 'perhaps' is none"),
         ("in_stock<1", "have no order"),
@@ -146,6 +146,27 @@ def test_masks_are_kept_and_cannot_be_changed(monkeypatch) -> None:
         masks.allowed({"price": number}, None)
     again = masks.allowed("brand=Acme", None).mask
     assert again is not first and np.array_equal(again, first)
+
+
+def test_columns_that_repeat_are_ready_before_they_are_named(monkeypatch) -> None:
+    frame = pl.DataFrame(
+        {
+            "item_id": [f"i{number}" for number in range(40)],
+            "brand": ["Acme", "Zoll"] * 20,
+            "title": [f"thing {number}" for number in range(40)],
+            "price": [1.0] * 40,
+            "tags": [["x"], ["y", "x"]] * 20,
+            "shape": [{"w": 1}] * 40,
+        }
+    )
+    made: list[str] = []
+    real = item_masks.filter_column
+    monkeypatch.setattr(item_masks, "filter_column", lambda column: made.append(column.name) or real(column))
+    catalog = Catalog(frame)
+    catalog.masks.prepare()
+    assert made == ["brand", "price", "tags", "shape"], "words that hardly repeat wait until they are named"
+    assert catalog.masks.allowed("brand=Acme and price<2 and tags=x", None).mask.sum() == 20
+    assert len(made) == 4
 
 
 WORDS = st.sampled_from(["Acme", "acme", "true", "False", "1", "007", "a b", "", "ß"])

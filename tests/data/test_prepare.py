@@ -19,6 +19,7 @@ import pytest
 import sidrec
 from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import InputError, SettingsError, SidrecError, StorageError
+from sidrec.core.notices import SidrecWarning
 from sidrec.core.replacing import replacing
 from sidrec.data.build_dataset import PrepareSettings
 from sidrec.data.dataset import Dataset
@@ -88,7 +89,7 @@ BAD = {
     "missing column": (
         GOOD.replace("timestamp", "ts"),
         ITEMS,
-        r"interactions.csv: no column timestamp; it has: .*, ts",
+        r"interactions.csv: no column timestamp; is it ts\? Then say timestamp=ts",
     ),
     "wrong type": (GOOD.replace(",4\n", ",good\n"), ITEMS, r"interactions.csv, row 3, column rating: 'good'"),
     "unparsable time": (GOOD.replace(",2,", ",soon,"), ITEMS, r"interactions.csv, row 3, column timestamp: 'soon'"),
@@ -221,3 +222,64 @@ def test_the_same_input_gives_the_same_bytes_for_any_number_of_threads(tmp_path:
         found.add(open_artifact(tmp_path / "data").content)
         shutil.rmtree(tmp_path / "data")
     assert len(found) == 1
+
+
+def shop(folder: Path) -> tuple[Path, Path]:
+    """As a German till writes it."""
+    rows = "".join(f"K{user};{sku};0{day}.05.2023 12:30\n" for user in (1, 2) for day, sku in ((1, 7), (2, 8), (3, 9)))
+    orders, items = folder / "Bestellungen.csv", folder / "Artikel.csv"
+    orders.write_text("Kunde;sku;Datum\n" + rows, encoding="utf-8-sig")
+    items.write_text(
+        'Artikel;Bezeichnung;Preis;lieferbar;Kategorien\n7;Tüte Süßes;1.299,00;true;"[""Küche"", ""Kaffee""]"\n'
+        "8;Löffel;19,99;false;[]\n9;Öl, kalt;5;true;[]\n",
+        encoding="utf-8",
+    )
+    return orders, items
+
+
+EVENT_COLUMNS = {"user_id": "Kunde", "item_id": "sku", "timestamp": "Datum"}
+ITEM_COLUMNS = {"item_id": "Artikel", "title": "Bezeichnung"}
+
+
+def test_a_german_shop_is_read_as_it_is(tmp_path: Path) -> None:
+    orders, items = shop(tmp_path)
+    data = sidrec.read_dataset(orders, items, interaction_columns=EVENT_COLUMNS, item_columns=ITEM_COLUMNS)
+    assert data.catalog.frame.rows() == [
+        ("7", "Tüte Süßes", 1299.0, True, ["Küche", "Kaffee"]),
+        ("8", "Löffel", 19.99, False, []),
+        ("9", "Öl, kalt", 5.0, True, []),
+    ]
+    assert data.timestamps is not None
+    assert data.timestamps[0] == 1_682_944_200_000_000  # 2023-05-01T12:30 in microseconds
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("K1;8;", "K1;77;", r"Bestellungen.csv, row 3, column sku: item '77' is not in the items table"),
+        ("K1;8;", ";8;", r"Bestellungen.csv, row 3, column Kunde: the id is missing"),
+        ("02.05.2023 12:30", "gestern", r"Bestellungen.csv, row 3, column Datum: 'gestern' is not a time"),
+        ("8;Löffel", "7;Löffel", r"Artikel.csv, row 3, column Artikel: item '7' stands already in row 2"),
+    ],
+)
+def test_refusals_name_the_users_own_columns(tmp_path: Path, old: str, new: str, words: str) -> None:
+    for file in shop(tmp_path):
+        file.write_text(file.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        sidrec.read_dataset(*shop_files(tmp_path), interaction_columns=EVENT_COLUMNS, item_columns=ITEM_COLUMNS)
+
+
+def shop_files(folder: Path) -> tuple[Path, Path]:
+    return folder / "Bestellungen.csv", folder / "Artikel.csv"
+
+
+def test_without_times_the_rows_are_the_order_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "clicks.csv").write_text("user_id,item_id\nu,c\nu,a\nu,b\nu,a\n", encoding="utf-8")
+    with pytest.warns(SidrecWarning, match=r"clicks.csv: has no column timestamp, so the order of its rows"):
+        data = sidrec.read_dataset(tmp_path / "clicks.csv")
+    assert data.catalog.item_ids.gather(data.sequences[0]).to_list() == ["c", "a", "b", "a"]
+    for skipped in (False, True):
+        done = prepare(find_source(tmp_path / "clicks.csv"), tmp_path / "out", PrepareSettings())
+        assert done.skipped == skipped
+        assert "the order of its rows" in done.notes[0]
+        assert all(isinstance(count, int) for count in done.left_out.values())

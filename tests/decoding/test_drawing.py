@@ -7,7 +7,7 @@ import torch
 from reference.masked_search import of_asked_slots
 from sidrec.data.histories import Histories
 from sidrec.decoding.diffusion import search
-from sidrec.decoding.drawing import Drawing, Slot, StepStory, draw, percent, tell
+from sidrec.decoding.drawing import Choice, Drawing, Slot, StepStory, draw, percent, tell
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.search_space import ItemSearchSpace
 
@@ -79,7 +79,7 @@ def test_candidates_that_choose_differently_are_counted():
     constraint = every.constraint(Histories.from_lists([[]]))
     result = search(two_minds, 1, SearchPlan(n_codes=3, n_steps=3, beam_size=4, k=4), constraint, trace=True)
     second = tell(result.trace, [str(n) for n in range(8)], constraint)[1]
-    assert second.choices == {(2,): 1, (3,): 1}
+    assert second.choices == [Choice([2], 1), Choice([3], 1)]
     assert "  Every candidate fills its own surest slot: 1 fill slot 2 and 1 fill slot 3." in draw([second])
     assert second.as_dict()["choices"] == [{"slots": [2], "candidates": 1}, {"slots": [3], "candidates": 1}]
 
@@ -93,12 +93,22 @@ def test_the_values_behind_the_drawing():
     assert first.best[0].probability == pytest.approx(0.8)
 
 
+def test_likely_codes_parents_and_what_was_given_up():
+    first, second = stories(seen=[2], beam_size=2, k=2)
+    told = [[(chance.code, round(chance.probability, 3)) for chance in slot.likely] for slot in first.slots]
+    assert told == [[(0, 0.8), (1, 0.2)], [(0, 0.5), (1, 0.5)]]
+    assert second.slots[0].likely == [], "a filled slot is not asked"
+    assert (first.children, first.n_fitting) == ([2], 3), "item 2 is seen"
+    assert [candidate.parent for candidate in second.best] == [1, 1]
+    assert (second.children, second.n_fitting) == ([2, 0], 2), "the second candidate was given up"
+
+
 @pytest.mark.parametrize(
     ("share", "bar"), [(0.0, "░░░░"), (0.03, "▏░░░"), (0.25, "█░░░"), (0.40, "█▋░░"), (0.999, "████"), (1.0, "████")]
 )
 def test_bars_show_small_shares_too(share, bar):
     slot = Slot(1, None, share, filled_now=False)
-    story = StepStory(1, 2, [slot, Slot(2, None, 0.0, filled_now=True)], 1, {(2,): 1}, 0, [])
+    story = StepStory(1, 2, [slot, Slot(2, None, 0.0, filled_now=True)], 1, [Choice([2], 1)], 0, [])
     assert draw([story], Drawing(bar_width=4))[1].startswith(f"    slot 1  {bar} ")
 
 

@@ -44,7 +44,7 @@ def test_enough_beams_equal_brute_force_under_every_filter(seed, share, few, exc
     histories = Histories.from_lists([rng.integers(0, n_items, 4), rng.integers(0, n_items, 4)])
     space = ItemSearchSpace(codes, (3, 3, 3), few=few)
     constraint = space.constraint(histories, allowed, exclude_seen)
-    table = hashed_table(*SHAPE, seed=seed, grain=1 << 14)  # so fine that nothing ties
+    table = hashed_table(*SHAPE, seed=seed, grain=1 << 14)
     result = search(predict_by_reading(table, [5, 9], 3), 2, plan(27, 27), constraint)
     items, scores = ranked_items(space.index, result, 27, constraint)
     for row, user in enumerate([5, 9]):
@@ -54,8 +54,10 @@ def test_enough_beams_equal_brute_force_under_every_filter(seed, share, few, exc
             open_to_user[histories[row]] = False
         wanted = {item: brute[tuple(codes[item])] for item in np.flatnonzero(open_to_user).tolist()}
         found = items[row][items[row] >= 0].tolist()
-        assert found == sorted(wanted, key=lambda item: -wanted[item])
-        assert np.allclose(scores[row][: len(found)], [wanted[item] for item in found], atol=1e-5)
+        assert sorted(found) == sorted(wanted)
+        in_order = np.array([wanted[item] for item in found])
+        assert np.allclose(scores[row][: len(found)], in_order, atol=1e-5)
+        assert (np.diff(in_order) <= 1e-5).all()  # two sums of the same size may come either way round
 
 
 @settings(max_examples=40, deadline=None)

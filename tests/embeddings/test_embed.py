@@ -13,7 +13,8 @@ from sidrec.core.progress import SilentProgress
 from sidrec.core.replacing import replacing
 from sidrec.data.catalog import Catalog
 from sidrec.embeddings import embed, raw_vectors
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog, embed_new
+from sidrec.embeddings.embed import embed_catalog, embed_new
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.given_vectors import GivenVectors
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.embeddings.raw_vectors import Blocks

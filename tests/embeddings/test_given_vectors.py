@@ -5,9 +5,10 @@ import polars as pl
 import pytest
 from safetensors.numpy import save_file
 
+import sidrec
 from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
-from sidrec.embeddings.given_vectors import GivenVectors, read_vectors
+from sidrec.embeddings.given_vectors import GivenVectors, as_given, read_vectors
 
 CATALOG = Catalog(pl.DataFrame({"item_id": ["a", "b", "c"]}))
 ROWS = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)
@@ -77,7 +78,33 @@ def test_unreadable_files_are_named(tmp_path):
         "words.parquet": "instead of numbers",
         "empty.parquet": "has no rows",
         "absent.npy": "no such file of vectors",
-        "vectors.csv": "vectors are read from .npy, .parquet, .safetensors files",
+        "vectors.xlsx": "vectors are read from .npy, .safetensors, .parquet, .csv",
     }.items():
         with pytest.raises(InputError, match=message):
             in_order(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("v.csv", "item_id,x,y\nc,5,6\na,1,2\nb,3,4\nz,9,9\n"),
+        ("v.csv", "item_id;x;y\nc;5,0;6\na;1;2\nb;3;4\n"),
+        ("v.jsonl", '{"item_id": "c", "vector": [5, 6]}\n{"item_id": "a", "vector": [1, 2.0]}\n'),
+    ],
+)
+def test_text_tables_are_found_by_id(tmp_path, name, text):
+    (tmp_path / name).write_text(text + ('{"item_id": "b", "vector": [3, 4]}\n' if name == "v.jsonl" else ""))
+    np.testing.assert_array_equal(in_order(tmp_path / name), ROWS)
+
+
+def test_vectors_in_memory():
+    frame = pl.DataFrame({"item_id": ["c", "a", "b"], "x": [5, 1, 3], "y": [6, 2, 4]})
+    for value in (ROWS.astype(np.float64), frame, frame.to_pandas()):
+        np.testing.assert_array_equal(as_given(value).in_catalogue_order(CATALOG), ROWS)
+    with pytest.raises(InputError, match="the given vectors, column colour: holds String instead of numbers"):
+        as_given(frame.with_columns(colour=pl.lit("red")))
+
+
+def test_embed_takes_vectors_in_memory():
+    data = sidrec.read_dataset(pl.DataFrame({"user_id": ["u"] * 3, "item_id": ["a", "b", "c"], "timestamp": [1, 2, 3]}))
+    np.testing.assert_array_equal(sidrec.embed(data, vectors=ROWS).vectors, ROWS)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,7 +139,8 @@ def test_a_model_of_another_catalogue_is_refused(saved, tmp_path):
         evaluate_saved(saved[1], cycle(), tmp_path / "run")
     with pytest.raises(InputError, match="another training part of this catalogue"):
         other = demo_shop(n_items=400, n_users=90, seed=2)
-        evaluate_saved(saved[1], replace(other, train_ends=other.train_ends - 1, fingerprint="x"), tmp_path / "run")
+        ends = {"train_ends": other.train_ends - 2, "validation_ends": other.train_ends - 1}  # what it was trained on
+        evaluate_saved(saved[1], replace(other, **ends, fingerprint="x"), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -170,3 +172,22 @@ def test_a_canary_in_the_held_out_part_does_not_reach_training(shop, place):
     result = evaluate(model, data, EvaluationSettings(split="test" if place == 1 else "validation"))
     assert result.recall[10] == 0.0
     assert result.by_item_popularity["cold"].users == 90
+
+
+def test_progress_shows_the_figure_of_all_users_so_far(shop):
+    shown: list[float] = []
+
+    class Watch:
+        @contextmanager
+        def task(self, name, total=None):
+            yield self
+
+        def advance(self, amount=1, **figures):
+            shown.append(figures["recall@10"])
+
+        def note(self, text):
+            raise AssertionError(text)
+
+    places = np.array([0] * 30 + [-1] * 60)
+    evaluate(Oracle(shop, places), shop, EvaluationSettings(chunk=30), progress=Watch())
+    assert shown == [1.0, 0.5, pytest.approx(1 / 3)]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sidrec.evaluation.protocol import EvaluationSettings
 from sidrec.evaluation.ranks import code_ranks, collision_rate, rank_cases, repeated
+from sidrec.evaluation.view import View
 from sidrec.models.capabilities import HasSemanticIds
 from sidrec.models.popularity import Popularity
 from sidrec.models.ranking import Ranking, RankReport
@@ -63,7 +64,7 @@ def test_a_finite_score_without_an_item_is_an_invalid_id_that_keeps_its_place(sh
 
     model = Unconstrained().fit(shop)
     cases = replace(shop.cases("test"), targets=np.full(90, 3, dtype=np.int32))
-    frame = rank_cases(model, shop, cases, EvaluationSettings(ks=(5,)))
+    frame = rank_cases(model, View.of(model, shop), cases, EvaluationSettings(ks=(5,)))
     assert frame.select("rank", "code_rank", "generated", "invalid").unique().rows() == [(3, 3, 4, 2)]
 
 
@@ -99,7 +100,7 @@ def test_collisions_are_counted_over_the_catalogue():
 
 def test_a_row_per_case_with_what_slices_need(shop):
     model, cases = Popularity().fit(shop), shop.cases("test")
-    frame = rank_cases(model, shop, cases, EvaluationSettings(exclude_seen=True))
+    frame = rank_cases(model, View.of(model, shop), cases, EvaluationSettings(exclude_seen=True))
     assert frame["user_id"].to_list() == shop.user_ids.to_list()
     assert frame["target"].to_list() == [shop.catalog.item_ids[int(item)] for item in cases.targets]
     assert frame["history_length"].to_list() == [len(row) - 1 for row in shop.sequences]

@@ -14,7 +14,7 @@ from sidrec.core.artifacts import open_artifact
 from sidrec.core.errors import InputError
 from sidrec.core.replacing import replacing
 from sidrec.data.dataset import Dataset
-from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.models.content import content_of, named_content
 from sidrec.models.registry import find_model, load_model
 from sidrec.pipeline.benchmark.runner import benchmark

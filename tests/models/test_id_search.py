@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -70,6 +73,36 @@ def test_more_asked_than_there_is() -> None:
 def test_one_beam_is_greedy_and_has_one_answer() -> None:
     ranking = searcher(beam_size=1).rank(Request(Histories.from_lists([[0]]), 3))
     assert (ranking.items >= 0).sum() in (1, 2)  # two where the one ID is shared by two items
+
+
+class Counted(Table):
+    """Counts how often it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times = 0
+
+    def __call__(self, ask: Ask):
+        predict = super().__call__(ask)
+
+        def counted(codes, slots):
+            self.times += 1
+            return predict(codes, slots)
+
+        return counted
+
+
+def test_dear_beams_are_asked_one_after_the_other_unless_told_otherwise(monkeypatch) -> None:
+    monkeypatch.setattr("sidrec.models.id_search.LAZY_BLOCK", 1)
+    found = {}
+    for lazy, dear in itertools.product((None, False, True), (False, True)):
+        table = Counted()
+        one = replace(searcher(table, lazy=lazy, beam_size=3), dear_beams=dear)
+        found[lazy, dear] = (one.rank(Request(Histories.from_lists([[0]]), 1)).items.tolist(), table.times)
+    assert len({str(items) for items, _ in found.values()}) == 1
+    asked = {how: times for how, (_, times) in found.items()}
+    assert asked[None, False] == asked[False, False] == asked[False, True] == 2
+    assert asked[None, True] == asked[True, False] == asked[True, True] == 4
 
 
 def test_a_plan_that_cannot_run_is_refused() -> None:

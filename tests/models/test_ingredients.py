@@ -12,7 +12,8 @@ from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import SilentProgress
 from sidrec.core.stages import Stages
 from sidrec.data.dataset import Dataset
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.embeddings.embed import embed_catalog
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.models import registry
 from sidrec.models.ingredients import Data, Ids, SavedModel, TrainedModel, Vectors, in_memory, inside, vectors_of
 from sidrec.models.registry import ModelRow, find_model, load_model

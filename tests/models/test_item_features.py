@@ -15,7 +15,8 @@ from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.progress import SilentProgress
 from sidrec.data.catalog import Catalog
 from sidrec.data.synthetic import clusters, cycle, habits
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.embeddings.embed import embed_catalog
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.embeddings.tfidf import TfidfEncoder
 from sidrec.models.attributes import Attributes
@@ -122,7 +123,7 @@ def test_text_behind_given_ids_is_not_embedded_again(tmp_path, monkeypatch):
     embed_catalog(data.catalog, embedding, out=tmp_path / "old" / "emb")
     tokenize(ItemEmbeddings.load(tmp_path / "old" / "emb"), TokenizeSettings(**TOKENIZE), out=tmp_path / "old" / "ids")
     (tmp_path / "old").rename(tmp_path / "moved")
-    given = ItemIds.take(tmp_path / "moved" / "ids")
+    given = ItemIds.take(tmp_path / "moved" / "ids", data.catalog)
     wanted = describer(codes=True, text=True).describe(data, SilentProgress())[1].text
     with monkeypatch.context() as patch:
         patch.setattr(TfidfEncoder, "batches", lambda *_: pytest.fail("embedded again"))

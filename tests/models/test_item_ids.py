@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sidrec.core.errors import ArtifactError, InputError
+from sidrec.core.errors import ArtifactError
 from sidrec.core.progress import SilentProgress
 from sidrec.data.synthetic import clusters, cycle
-from sidrec.embeddings.embed import EmbeddingSettings
-from sidrec.models.item_ids import ItemIds, as_catalog_rows
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
+from sidrec.models.item_ids import ItemIds
 from sidrec.sids.tokenize import TokenizeSettings
 
 DATA = clusters(n_clusters=3, cluster_size=5, n_users=10, length=5)
@@ -25,7 +25,7 @@ HOW = (
 @pytest.mark.slow
 def test_made_kept_and_taken_ids_are_the_same(tmp_path: Path) -> None:
     made = ItemIds.make(DATA, *HOW, tmp_path)
-    taken = ItemIds.take(next((tmp_path / "sids").iterdir()))
+    taken = ItemIds.take(next((tmp_path / "sids").iterdir()), CATALOG)
     assert np.array_equal(made.codes, taken.codes)
     assert made.given == "" and taken.given == taken.semantic_ids.fingerprint != ""
     taken.check_catalog(CATALOG, "these")
@@ -35,19 +35,9 @@ def test_made_kept_and_taken_ids_are_the_same(tmp_path: Path) -> None:
 
 def test_new_items_leave_the_old_ids_alone() -> None:
     made = ItemIds.make(DATA, *HOW)
-    frame = as_catalog_rows(pl.DataFrame({"item_id": [7], "title": ["a thing"]}), CATALOG.frame)
+    frame = pl.DataFrame({"item_id": ["7"], "title": ["a thing"]})
     grown = made.with_new_items(frame)
     assert grown.semantic_ids.item_ids == [*CATALOG.item_ids.to_list(), "7"]
     assert np.array_equal(grown.codes[:15], made.codes) and len(made.codes) == 15
     assert len(np.unique(grown.codes, axis=0)) == 16
     assert grown.search_space is grown.search_space is not made.search_space
-
-
-def test_rows_like_the_catalogues() -> None:
-    rows = as_catalog_rows(pl.DataFrame({"item_id": [7]}), CATALOG.frame)
-    assert rows.schema == CATALOG.frame.schema and rows["item_id"].to_list() == ["7"]
-    assert rows["title"].to_list() == [None]
-    with pytest.raises(InputError, match="need a column item_id"):
-        as_catalog_rows(pl.DataFrame({"title": ["x"]}), CATALOG.frame)
-    with pytest.raises(InputError, match="a column colour that the catalogue has not"):
-        as_catalog_rows(pl.DataFrame({"item_id": ["a"], "colour": ["x"]}), CATALOG.frame)

@@ -10,9 +10,11 @@ import pytest
 import torch
 
 import sidrec.models.item_ids as item_ids
+import sidrec.models.live_catalog as live_catalog
 from sidrec.core.errors import ArtifactError, InputError, SettingsError, SidrecError, TrainingError
 from sidrec.data.synthetic import clusters, cycle
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.embeddings.embed import embed_catalog
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.llada_rec.recommender import LLaDARec
 from sidrec.models.request import Request
@@ -127,17 +129,17 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(model: LLaDARec, monkeypatc
     assert model.recommend(HISTORIES, k=5) == before
 
 
-@pytest.mark.parametrize("broken", ["embed_new", "as_catalog_rows"])
+@pytest.mark.parametrize("broken", ["embed_new", "item_rows"])
 def test_items_come_all_or_not_at_all(model: LLaDARec, monkeypatch, broken: str) -> None:
     before, codes = model.recommend(HISTORIES, k=30), model.semantic_ids.codes.copy()
-    place = item_ids if broken == "embed_new" else __import__("sidrec.models.sid_generator", fromlist=["x"])
+    place = item_ids if broken == "embed_new" else live_catalog
     with monkeypatch.context() as patched:
         patched.setattr(place, broken, _fail)
         with pytest.raises(RuntimeError):
             model.add_items(NEW)
     assert model.recommend(HISTORIES, k=30) == before
     assert np.array_equal(model.semantic_ids.codes, codes) and len(model.catalog) == 24
-    with pytest.raises(InputError, match="already has an ID or is given twice"):
+    with pytest.raises(InputError, match="is given twice"):
         model.add_items(pl.DataFrame({"item_id": ["new-1", "new-1"], "title": ["a", "b"]}))
     assert model.recommend(HISTORIES, k=30) == before
     assert model.add_items(NEW) == ["new-1", "new-2"]

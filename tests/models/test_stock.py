@@ -44,10 +44,10 @@ def test_removals_that_cannot_be_are_refused(stock: Stock, item_ids: list[str], 
 
 def test_removed_items_come_back_all_or_none(stock: Stock) -> None:
     gone = stock.without_items(["a", "b"])
-    for wrong, words in (("ab", "a list of item ids"), (["a", "c"], "'c' was not removed"), (["zz"], "'zz' was not")):
+    for wrong, words in (("ab", "a list of item ids"), (["a", "zz"], "'zz' is not in the catalogue")):
         with pytest.raises(InputError, match=words):
             gone.with_items_back(wrong)
-    back = gone.with_items_back(["a"])
+    back = gone.with_items_back(["a", "c"])  # c was never gone
     assert back.removed is not None and back.removed.tolist() == [False, True, False]
     assert back.with_items_back(["b"]).removed is None and gone.removed is not None and gone.removed.sum() == 2
 
@@ -70,3 +70,16 @@ def test_an_answer_in_the_callers_words(stock: Stock) -> None:
     answer = stock.answer(ranking, [False, True], [0, 2])
     assert answer.item_ids == [["b", "a"], ["c"]] and answer.titles == [["b", "A"], ["C"]]
     assert answer.scores == [[0.5, 0.25], [1.0]] and answer.fallback == [False, True] and answer.unknown_items == [0, 2]
+
+
+def test_ids_in_any_container_and_nothing_else(stock: Stock) -> None:
+    one = stock.without_items({"a"})
+    assert one.removed is not None and one.removed.tolist() == [True, False, False]
+    assert stock.without_items(pl.Series(["a"])).fingerprint == one.fingerprint
+    back = one.with_items_back(item_id for item_id in ["a", "b"])
+    assert back.removed is None
+    for odd in (None, 5, {"a": 1}, pl.DataFrame({"item_id": ["a"]})):
+        with pytest.raises(InputError, match="a list of item ids"):
+            stock.without_items(odd)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'zz' is not in the catalogue; nothing was restored"):
+        one.with_items_back(["zz"])

@@ -9,7 +9,6 @@ import torch
 
 from reference.learning import cycle_recall, quick
 from sidrec.core.errors import InputError, SettingsError
-from sidrec.core.progress import SilentProgress
 from sidrec.data.synthetic import clusters
 from sidrec.models.registry import load_model
 from sidrec.models.vqrec import VQRec, VQRecNetwork, VQRecSettings, semi_synthetic
@@ -96,7 +95,7 @@ def test_a_new_item_competes_on_the_day_it_arrives(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_finished_pre_training_is_not_done_again(tmp_path, monkeypatch):
+def test_a_finished_pre_training_is_not_done_again(tmp_path, monkeypatch, capsys):
     values = {**QUICK, "pretraining": {"epochs": 1}}
     whole = VQRec(**values).fit(DATA)
     assert whole.recommend([["thing-1"]], k=8) != fitted().recommend([["thing-1"]], k=8)
@@ -107,10 +106,9 @@ def test_a_finished_pre_training_is_not_done_again(tmp_path, monkeypatch):
     with monkeypatch.context() as now, pytest.raises(KeyboardInterrupt):
         now.setattr("sidrec.models.item_scorer.train", killed)
         VQRec(**values).fit(DATA, out=tmp_path / "model")
-    notes: list[str] = []
-    monkeypatch.setattr(SilentProgress, "note", lambda _, text: notes.append(text))
+    capsys.readouterr()
     again = VQRec(**values).fit(DATA, out=tmp_path / "model")
-    assert "vq-rec pre-training: already finished after 1 epochs." in notes
+    assert "vq-rec pre-training: already finished after 1 epochs." in capsys.readouterr().err
     assert again.recommend([["thing-1"]], k=8) == whole.recommend([["thing-1"]], k=8)
 
 

@@ -105,3 +105,18 @@ def test_new_items_have_what_is_known_of_them():
         torch.testing.assert_close(more.table()[:3], old)
         torch.testing.assert_close(more.table()[3], part.code[1] + part.code[5] + part.project[2])
         assert list(more.state_dict()) == list(part.state_dict())
+
+
+def test_a_table_begins_with_another_ones_rows_by_item():
+    torch.manual_seed(0)
+    codes, more = torch.tensor([[0], [1]]), torch.tensor([[1], [2], [0]])
+    old = ItemVectors(2, 4, ItemFeatures(codes, (2,)), n_extra=1)
+    new = ItemVectors(3, 4, ItemFeatures(more, (3,)), n_extra=1)
+    fresh = new.weight[1].clone(), new.code[3].clone()
+    new.take_over(old, torch.tensor([1, -1, 0]))
+    assert torch.equal(new.weight[[0, 2, 3]], old.weight[[1, 0, 2]])  # the extra row goes along
+    assert torch.equal(new.weight[1], fresh[0]) and torch.equal(new.code[3], fresh[1])
+    assert torch.equal(new.code[:3], old.code)
+    cold = ItemVectors(3, 4, ItemFeatures(more, (3,), warm=torch.tensor([True, True, False])))
+    cold.take_over(ItemVectors(2, 4, ItemFeatures(codes, (2,))), torch.tensor([1, -1, 0]))
+    assert (cold.weight[2] == 0).all()  # an item without an identity stays without

@@ -213,7 +213,7 @@ def test_denied_columns_and_denied_text_are_two_jobs(model, users, tmp_path):
 
 
 def test_a_strange_file_in_the_way_is_left_alone(model, users, tmp_path):
-    for name, content in (("notes.txt", b"mine"), ("users.parquet", users.read_bytes())):
+    for name, content in (("notes.csv", b"mine"), ("users.parquet", users.read_bytes())):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(StorageError, match="was not written by sidrec, nothing was touched"):
             recommend_many(model, users, tmp_path / name)
@@ -269,3 +269,49 @@ def test_models_that_know_users_are_told_who_asks(shop, users, tmp_path) -> None
     asked: list[str] = []
     recommend_many(Listening().fit(shop), users, tmp_path / "out.parquet", batch_users=20)
     assert asked == [f"u{user}" for user in range(N_USERS)]
+
+
+def test_users_by_id_from_the_training_data_to_text(model, shop, tmp_path):
+    ids = [*shop.user_ids.to_list()[:4], "stranger"]
+    (tmp_path / "users.csv").write_text("\n".join(["user_id", *ids]) + "\n", encoding="utf-8")
+    asked = {"k": 3, "exclude_seen": True, "interactions": shop}
+    summary = recommend_many(model, tmp_path / "users.csv", tmp_path / "out.csv", titles=True, batch_users=2, **asked)
+    assert (summary.users, summary.unknown_users, summary.fallback) == (5, 1, 1)
+    answer = model.recommend([*(shop.history(user) for user in ids[:4]), []], k=3, exclude_seen=True)
+    rows = pl.read_csv(tmp_path / "out.csv").rows()
+    wanted = [
+        (user, place, item_id, pytest.approx(score), title, user == "stranger")
+        for user, *lists in zip(ids, answer.item_ids, answer.scores, answer.titles, strict=True)
+        for place, (item_id, score, title) in enumerate(zip(*lists, strict=True), start=1)
+    ]
+    assert rows == wanted
+    recommend_many(model, tmp_path / "users.csv", tmp_path / "out.jsonl", batch_users=2, **asked)
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["item_ids"] for line in lines] == answer.item_ids
+    assert not list(tmp_path.glob(".out*")), "nothing unfinished is left"
+
+
+def test_text_is_replaced_only_when_it_is_ours_and_asked_for(model, shop, tmp_path, users):
+    out = tmp_path / "out.csv"
+    recommend_many(model, users, out, k=2)
+    with pytest.raises(StorageError, match="holds recommendations, of which text cannot tell"):
+        recommend_many(model, users, out, k=3)
+    recommend_many(model, users, out, k=3, replace=True)
+    assert pl.read_csv(out)["place"].max() == 3
+    out.write_text("my,own,table\n", encoding="utf-8")
+    with pytest.raises(StorageError, match="was not written by sidrec"):
+        recommend_many(model, users, out, k=3, replace=True)
+    assert out.read_text(encoding="utf-8") == "my,own,table\n"
+
+
+def test_interactions_from_a_file_with_other_columns(model, shop, tmp_path):
+    ids = shop.catalog.item_ids.to_list()
+    (tmp_path / "week.csv").write_text(f"Kunde;sku\nK1;{ids[0]}\nK1;{ids[1]}\n", encoding="utf-8")
+    (tmp_path / "users.csv").write_text("user_id\nK1\n", encoding="utf-8")
+    columns = {"user_id": "Kunde", "item_id": "sku"}
+    how = {"k": 4, "exclude_seen": True, "interactions": tmp_path / "week.csv", "columns": columns}
+    recommend_many(model, tmp_path / "users.csv", tmp_path / "out.parquet", **how)
+    answer = model.recommend([ids[:2]], k=4, exclude_seen=True)
+    assert pl.read_parquet(tmp_path / "out.parquet")["item_ids"].to_list() == answer.item_ids
+    with pytest.raises(InputError, match="trained on data in memory; give the interactions"):
+        recommend_many(model, tmp_path / "users.csv", tmp_path / "other.parquet")

@@ -101,3 +101,16 @@ def test_accelerate_launch_starts_two_processes(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in tmp_path.glob("rank-*")) == ["rank-0.safetensors", "rank-1.safetensors"]
+
+
+def test_a_world_is_handed_in_whatever_the_environment_says(monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    second = World(1, 2, torch.device("cpu"))
+    assert distributed.leads()
+    with distributed.handed_in(second):
+        assert World.here() is second
+        assert not distributed.leads()
+        assert not distributed.alone()
+    assert distributed.leads()
+    assert distributed.alone()

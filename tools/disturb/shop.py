@@ -172,6 +172,8 @@ VQVAE = (
 PLUS = "train --data data --recipe plus.toml --out out"
 SASREC = "train --data data --recipe sasrec.toml --out out"
 POPULARITY = "train --data data --model popularity --out out"
+FROM = "train --from model --data data2 --out out"
+ADD = "items add model --items new.csv --out out"
 RECOMMEND = "recommend model --input users.parquet --output out.parquet --batch-users 8"
 VERBS = (
     Verb("data download", download, download, per_file=True),
@@ -182,9 +184,11 @@ VERBS = (
     _verb("train llada-rec", TRAIN, f"{TRAIN} --set model.training.seed=1", weight=3),
     _verb("train llada-rec-plus", PLUS, f"{PLUS} --set model.training.seed=1", weight=2),
     _verb("train sasrec-ce", SASREC, f"{SASREC} --set model.training.seed=1", weight=3),
+    _verb("train --from", FROM, f"{FROM} --set training.seed=1", weight=3),
     _verb("train popularity", POPULARITY, POPULARITY.replace("data data", "data data2")),
     _verb("evaluate", "evaluate model --out out", "evaluate model --split validation --out out"),
     _verb("recommend", RECOMMEND, f"{RECOMMEND} -k 3", out="out.parquet"),
+    _verb("items add", ADD, ADD.replace("add", "remove").replace("new", "gone")),
     Verb("add and remove items", _change_items("new-1"), _change_items("new-2"), is_command=False),
     _verb(
         "benchmark",
@@ -198,18 +202,25 @@ VERBS = (
 )
 
 
-def build(home: Path) -> None:
-    """The inputs of every verb, made by the verbs themselves."""
+def write_tables(home: Path) -> None:
+    """The shop's tables and the recipes of its models."""
     draw = random.Random(1)
     rows = [f"u{user},i{draw.randrange(12)},{100 * user + step}" for user in range(30) for step in range(7)]
     (home / "reviews.csv").write_text("user_id,item_id,timestamp\n" + "\n".join(rows) + "\n", encoding="utf-8")
     words = ["red lamp", "blue lamp", "oak table", "pine table", "small rug", "large rug"]
     items = [f"i{n},{words[n % 6]} number {n},Shop {n % 3}" for n in range(12)]
     (home / "items.csv").write_text("item_id,title,brand\n" + "\n".join(items) + "\n", encoding="utf-8")
+    (home / "new.csv").write_text("item_id,title\nnew-1,a green lamp\nnew-2,a round rug\n", encoding="utf-8")
+    (home / "gone.csv").write_text("item_id\ni3\ni5\n", encoding="utf-8")
     (home / "tiny.toml").write_text(RECIPE, encoding="utf-8")
     (home / "plus.toml").write_text(PLUS_RECIPE, encoding="utf-8")
     (home / "sasrec.toml").write_text(OTHER_RECIPE, encoding="utf-8")
     (home / "plan.toml").write_text(PLAN, encoding="utf-8")
+
+
+def build(home: Path) -> None:
+    """The inputs of every verb, made by the verbs themselves."""
+    write_tables(home)
     for body in (
         command(PREPARE.replace("--out out", "--out data")),
         command(PREPARE.replace("--out out", "--out data2 --max-history 5")),

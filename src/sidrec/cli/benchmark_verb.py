@@ -7,21 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
+from sidrec.cli.cluster_options import Address, On
+
 
 def benchmark(
-    plan: Annotated[Path, typer.Argument(help="A plan, see recipes/experiments.")],
+    plan: Annotated[Path, typer.Argument(help="A plan file, or the name of one in recipes/experiments: smoke.")],
     out: Annotated[Path, typer.Option("--out", help="Where everything goes; finished cells there are kept.")],
     scale: Annotated[str | None, typer.Option("--scale", help="tiny, small or paper, instead of the plan's.")] = None,
     seeds: Annotated[str | None, typer.Option("--seeds", help="For example 0,1,2, instead of the plan's.")] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Budget per model, instead of the plan's.")] = None,
     minutes: Annotated[float | None, typer.Option("--minutes", help="Budget per model in minutes.")] = None,
     section: Annotated[list[str] | None, typer.Option("--section", help="Only this section; repeatable.")] = None,
-    data: Annotated[list[str] | None, typer.Option("--data", help="NAME=PATH of a data set; repeatable.")] = None,
+    data: Annotated[
+        list[str] | None, typer.Option("--data", help="NAME=PATH of a data set, also one of your own; repeatable.")
+    ] = None,
     processes: Annotated[int | None, typer.Option("--processes", help="At most this many at a time.")] = None,
+    on: On = None,
+    address: Address = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run a plan.      Example: sidrec benchmark recipes/experiments/smoke.toml --out runs/smoke"""
     from sidrec.cli import console
+    from sidrec.cluster.session import wants_ray
     from sidrec.pipeline.benchmark.plan import only_sections, parse_data, read_plan
     from sidrec.pipeline.benchmark.runner import benchmark as run
 
@@ -31,7 +38,14 @@ def benchmark(
     chosen = read_plan(plan, changes, parse_data(data or []))
     if section:
         chosen = only_sections(chosen, section)
-    result = run(chosen, out, progress=console.progress())
+    if budget:
+        chosen.refuse_idle_budget()
+    engage = None
+    if wants_ray(on, address):
+        from sidrec.cluster.experiments import on_ray
+
+        engage = on_ray(address, at_most=processes)
+    result = run(chosen, out, progress=console.progress(), engage=engage)
     if json:
         console.show_json(result.as_dict())
     else:

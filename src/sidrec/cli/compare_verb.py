@@ -21,24 +21,16 @@ def compare(
     if json:
         console.show_json(found.as_dict())
         return
-    columns = [
-        "first",
-        "second",
-        "metric",
-        "users",
-        "first's",
-        "second's",
-        "difference",
-        "95 % interval",
-        "p",
-        "verdict",
-    ]
-    rows = [
-        (
-            *(row.first, row.second, row.metric, row.users, row.first_value, row.second_value, row.difference),
-            *(f"{row.low:+.4f} to {row.high:+.4f}", f"{row.p_adjusted:.2g}", row.verdict),
-        )
-        for row in found.differences
-    ]
-    console.show_table("Differences, paired over users", columns, rows)
+    pairs = dict.fromkeys((row.first, row.second, row.users) for row in found.differences)
+    for first, second, users in pairs:
+        rows = [
+            (
+                *(row.metric, row.first_value, row.second_value, row.difference),
+                *(f"{row.low:+.4f} to {row.high:+.4f}", f"{row.p_adjusted:.2g}", row.verdict),
+            )
+            for row in found.differences
+            if (row.first, row.second, row.users) == (first, second, users)
+        ]
+        title = f"1: {first}, 2: {second}; {users:,} users, paired"
+        console.show_table(title, ["metric", "1", "2", "2 - 1", "95 % interval", "p", "verdict"], rows)
     console.say("p: paired t-test after Holm's correction; interval: paired bootstrap; better means that both agree.")

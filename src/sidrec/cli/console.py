@@ -24,6 +24,11 @@ def say(text: str = "") -> None:
     sys.stdout.write(one_line(text) + "\n")
 
 
+def show_text(text: str) -> None:
+    """A text of our own, of many lines."""
+    sys.stdout.write(many_lines(text))
+
+
 def complain(text: str) -> None:
     """What went wrong, on standard error."""
     sys.stderr.write(f"sidrec: {many_lines(text)}\n")

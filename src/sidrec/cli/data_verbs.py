@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sidrec.cli.writing import writes
+from sidrec.cli.writing import reads, writes
 
 app = typer.Typer(help="Bring data in and look at it.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -20,8 +21,14 @@ def prepare(
     out: Annotated[Path, typer.Option(help="Directory to write.")] = ...,  # type: ignore[assignment]
     interactions: Annotated[Path | None, typer.Option(help="Interactions table, instead of SOURCE.")] = None,
     items: Annotated[Path | None, typer.Option(help="Items table that goes with --interactions.")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Events that a service kept, instead of SOURCE: sqlite:///path or postgresql://..."),
+    ] = None,
     format: Annotated[str | None, typer.Option(help="Name the format instead of detecting it.")] = None,
     columns: Annotated[str, typer.Option(help="Your column names: user_id=reviewerID,item_id=asin.")] = "",
+    interaction_columns: Annotated[str, typer.Option(help="The same, of interactions only: item_id=sku.")] = "",
+    item_columns: Annotated[str, typer.Option(help="The same, of items only: item_id=Artikel,title=Name.")] = "",
     k_core: Annotated[int, typer.Option(help="Least interactions per user and item; 0 keeps all.")] = 0,
     split: Annotated[str, typer.Option(help="leave-one-out or global-time.")] = "leave-one-out",
     duplicates: Annotated[str, typer.Option(help="Repeated (user, item) pairs: keep, first or last.")] = "keep",
@@ -39,7 +46,7 @@ def prepare(
     from sidrec.data.build_dataset import PrepareSettings
     from sidrec.data.prepare import find_source
     from sidrec.data.prepare import prepare as run
-    from sidrec.data.readers.columns import parse_columns
+    from sidrec.data.readers.columns import Columns, parse_columns
 
     chosen = {
         "k_core": k_core,
@@ -52,20 +59,48 @@ def prepare(
         "keep_unused_items": keep_unused_items,
     } | parse_assignments(set or [])
     settings = PrepareSettings.parse(chosen, owner="data prepare", where="data prepare")
-    names = parse_columns(columns)
-    found = find_source(source, interactions, items, columns=names, format=format)
-    done = run(found, out, settings, names, console.progress())
+    options = {"columns": columns, "interaction_columns": interaction_columns, "item_columns": item_columns}
+    names = Columns.of(*(parse_columns(text, name) for name, text in options.items()))
+    with _interactions(source, interactions, store) as events:
+        found = find_source(source, events, items, columns=names, format=format)
+        done = run(found, out, settings, names, console.progress())
     if json:
-        console.show_json({**done.statistics, "left_out": done.left_out, "skipped": done.skipped, "path": str(out)})
+        console.show_json(
+            {
+                **done.statistics,
+                "left_out": done.left_out,
+                "notes": done.notes,
+                "skipped": done.skipped,
+                "path": str(out),
+            }
+        )
         return
     _show(str(out), done.statistics)
+    for note in done.notes:
+        console.say(f"note: {note}")
     for reason, count in done.left_out.items():
         if count and reason != "rows_read":
             console.say(f"left out, {reason.replace('_', ' ')}: {count:,}")
     console.wrote(out, console.command("embed", out, "--out", console.free(out.with_name(out.name + "-embeddings"))))
 
 
+@contextmanager
+def _interactions(source: Path | None, interactions: Path | None, store: str | None) -> Iterator[Path | None]:
+    """The file of interactions, or what a service's store holds now."""
+    if store is None:
+        yield interactions
+        return
+    from sidrec.core.errors import SettingsError
+    from sidrec.data.readers.store import snapshot
+
+    if source is not None or interactions is not None:
+        raise SettingsError("--store comes instead of SOURCE and --interactions; give one of them.")
+    with snapshot(store) as events:
+        yield events
+
+
 @app.command()
+@reads
 def describe(
     directory: Annotated[Path, typer.Argument(help="A dataset made by `sidrec data prepare`.")],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -27,6 +27,9 @@ def demo(
     history = ",".join(result.explained.history)
     console.wrote(out, console.command("recommend", out / result.recommender, "--history", history, "--explain"))
     console.say(f"      ranks and figures of each model are in {judged(out, 'MODEL')}")
+    served = [out / key for key in reversed(result.evaluations) if key != "popularity"]
+    console.say(f"look: {console.command('serve', *served)}")
+    console.say("      and open the address it names in a browser: a page on which to watch the models at work")
 
 
 def show(result: DemoResult) -> None:

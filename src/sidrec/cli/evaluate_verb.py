@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,28 +20,55 @@ def evaluate(
     split: Annotated[str, typer.Option("--split", help="validation or test.")] = "test",
     k: Ks = None,
     exclude_seen: Annotated[bool, typer.Option("--exclude-seen", help="Leave out what a user already had.")] = False,
+    trained_on: Annotated[
+        Path | None, typer.Option("--trained-on", help="The model's training data, where --data is another week's.")
+    ] = None,
     users: Annotated[int | None, typer.Option("--users", help="Judge on a random sample of users.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Keep ranks and figures here; resumable.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where ranks and figures go; default beside the model.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Judge a saved model on held-out items.      Example: sidrec evaluate runs/sasrec --split test"""
+    """Judge a saved model on held-out items.      Example: sidrec evaluate runs/sasrec --split test
+
+    Last week's model on this week's data: sidrec evaluate runs/model --data runs/data2
+    """
     from sidrec.cli import console
     from sidrec.verbs import evaluate as judge
 
     values: dict[str, Any] = {"split": split, "exclude_seen": exclude_seen, "users": users, **({"ks": k} if k else {})}
-    result = judge(model, data, out=out, progress=console.progress(), **values)
+    place = out or beside(model, data, values)
+    # what we put there ourselves for an earlier state of the model gives way
+    gives_way = out is None and _is_evaluation(place)
+    ways: dict[str, Any] = {"out": place, "replace": gives_way, "trained_on": trained_on}
+    result = judge(model, data, progress=console.progress(), **ways, **values)
     if json:
         console.show_json(result.as_dict())
         return
     show(result)
-    if out is not None:
-        console.say(f"wrote {out}")
-        console.then(f"{console.command('compare', out)} OTHER, where OTHER is the evaluation of another model")
-    else:
-        given = () if data is None else ("--data", data)
-        kept = console.free(model.with_name(f"{model.name}-evaluation"))
-        console.say("the ranks were not kept; `sidrec compare` needs them")
-        console.say(f"next: {console.command('evaluate', model, *given, '--split', split, '--out', kept)}")
+    console.say(f"wrote {place}")
+    console.then(f"{console.command('compare', place)} OTHER, where OTHER is the evaluation of another model")
+
+
+def beside(model: Path, data: Path | None, values: Mapping[str, Any]) -> Path:
+    """Where an evaluation is kept that nobody gave a place: its name says what was asked."""
+    asked = {"split": "" if values["split"] == "test" else values["split"], "data": "" if data is None else data.name}
+    asked |= {"seen": "unseen" if values["exclude_seen"] else "", "users": f"{values['users'] or ''}"}
+    asked |= {"ks": "at" + "-".join(str(k) for k in values["ks"]) if "ks" in values else ""}
+    place = model if model.name not in ("", "..") else model.resolve()
+    return place.with_name("-".join([place.name, "evaluation", *filter(None, map(str, asked.values()))]))
+
+
+def _is_evaluation(place: Path) -> bool:
+    from sidrec.core.artifacts import open_artifact
+    from sidrec.core.errors import ArtifactError
+    from sidrec.evaluation.results import KIND
+
+    try:
+        open_artifact(place, KIND)
+    except ArtifactError:
+        return False
+    return True
 
 
 def show(result: Evaluation) -> None:
@@ -49,6 +77,8 @@ def show(result: Evaluation) -> None:
 
     seen = "without the user's own items" if result.exclude_seen else "the user's own items included"
     console.say(f"{result.model}: {result.users:,} users, {result.split} items, full ranking, {seen}")
+    if result.other_data is not None:
+        console.say(result.other_data.words)
     rows = [
         (name, result.metrics[name], f"{low.low:.4f} to {low.high:.4f}", result.metrics[f"code_match_{name}"])
         for name, low in result.intervals.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sidrec.data.catalog import Catalog
@@ -33,17 +33,6 @@ def show(
     for line in lines:
         style = next((style for mark, style in STYLES if mark in line), "")
         terminal.print(Text(one_line(line), style=style), soft_wrap=True)
-
-
-def as_dicts(generation: Generation, titles: Sequence[str], n_titles: int = 10) -> list[dict[str, Any]]:
-    """The steps for programs; of the items that fit, the first few titles."""
-    from sidrec.decoding.drawing import tell
-
-    steps = [story.as_dict() for story in tell(generation.trace, titles, generation.constraint)]
-    for step in steps:
-        for candidate in step["best"]:
-            candidate["titles"] = candidate["titles"][:n_titles]
-    return steps
 
 
 def _had(history: Sequence[str], catalog: Catalog) -> list[str]:

@@ -16,7 +16,7 @@ def main() -> None:
     with ends_in_words(_explained):
         from sidrec.cli.app import app
 
-        app()
+        app(prog_name="sidrec")
 
 
 def _explained(error: SidrecError) -> str:

@@ -9,10 +9,18 @@ import typer
 
 def models(
     key: Annotated[str | None, typer.Argument(help="A model, to see its settings.")] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print docs/settings.md: every setting there is.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the models that can be trained, or one model's settings.      Example: sidrec models llada-rec"""
-    if key is None:
+    if markdown:
+        from sidrec.cli import console
+        from sidrec.reports.settings_page import settings_page
+
+        console.show_text(settings_page())
+    elif key is None:
         _list(as_json=json)
     else:
         _describe(key, as_json=json)

@@ -1,21 +1,24 @@
 """Artefacts: directories of parquet, safetensors and JSON that are either whole or not there.
 
 A writer is alone (`locks`), fills a temporary sibling, hashes every file, writes the manifest last and swaps the
-directory in with one rename. A reader (`reading`) verifies the hashes and says which file is wrong. Nothing executable
-is stored.
+directory in with one rename; where the path stands for a URI, it is put into the store first (`publishing`). A reader
+(`reading`) verifies the hashes and says which file is wrong. Nothing executable is stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 from sidrec.core.errors import ArtifactError, StorageError
 from sidrec.core.locks import lock_file, locked, locked_if_free
 from sidrec.core.manifest import MANIFEST, Origin, seal
+from sidrec.core.mirroring import refresh
+from sidrec.core.places import mirrored
 from sidrec.core.progress import Progress
+from sidrec.core.publishing import before, publish
 from sidrec.core.reading import Artifact, open_artifact, opened
 from sidrec.core.replacing import GivesWay, refuse_other
 from sidrec.core.storage import (
@@ -59,11 +62,14 @@ def write(path: Path, origin: Origin, *, resumable: bool = False, gives_way: Giv
     With `resumable` the sibling has a fixed name and survives an error or a kill, so that a job can go on where it
     stopped; the job itself must know which of its files are finished.
     """
-    path = Path(path).resolve()
+    path = mirrored(path).resolve()
     work = work_directory(path, origin) if resumable else temporary(path)
     with locked(path) as lock:
         with storage_errors(path):
+            with suppress(ArtifactError):  # a damaged one may be made again
+                refresh(path)
             _sweep(path)
+            found = before(path)
             _refuse_foreign(path)
             refuse_other(path, origin, gives_way)
             work.mkdir(parents=True, exist_ok=True)
@@ -74,6 +80,7 @@ def write(path: Path, origin: Origin, *, resumable: bool = False, gives_way: Giv
                 yield work
                 seal(work, origin)
                 lock.check()
+                publish(work, path, found)
                 swap_in(work, path)
         except BaseException:
             if not resumable:
@@ -98,7 +105,7 @@ def ensure(
     What `make` returns is the answer; where it returns nothing, what it wrote is loaded, and not hashed again. A
     process that only helps the one that writes is not `alone`: it takes no lock.
     """
-    path = Path(path)
+    path = mirrored(path)
     with ExitStack() as stack:
         artifact = _found(path, origin, stack)
         if artifact is None and alone:
@@ -124,13 +131,13 @@ def finished(path: Path, origin: Origin) -> bool:
 
 def work_directory(path: Path, origin: Origin) -> Path:
     """Where a resumable job of this origin keeps its unfinished files."""
-    path = Path(path).resolve()
+    path = mirrored(path).resolve()
     return path.parent / f".{path.name}.work-{origin.fingerprint[:12]}"
 
 
 def forget_work(path: Path) -> None:
     """Remove the unfinished work of every resumable job for `path`, whatever its origin, unless one is running."""
-    path = Path(path).resolve()
+    path = mirrored(path).resolve()
     with locked(path):
         for stale in siblings(path, "work"):
             remove(stale)
@@ -138,7 +145,7 @@ def forget_work(path: Path) -> None:
 
 def tidy(path: Path, origin: Origin) -> None:
     """Beside a finished output: remove what its writer left that died between giving it its name and the end."""
-    path = Path(path).resolve()
+    path = mirrored(path).resolve()
     works = [work for work in siblings(path, "work") if origin.fingerprint[:12] in work.name]
     if not (works or siblings(path, "tmp") or lock_file(path).exists()):
         return

@@ -10,6 +10,8 @@ SidrecError
 
 from __future__ import annotations
 
+from sidrec.core.places import with_uris
+
 
 class SidrecError(Exception):
     """Base of every error a user can cause; the message names the cause and the next step. Exit code 2.
@@ -18,7 +20,7 @@ class SidrecError(Exception):
     """
 
     def __init__(self, message: str = "", *, arguments: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
+        super().__init__(with_uris(message))
         self.arguments = arguments
 
 

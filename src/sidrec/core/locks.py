@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sidrec.core.errors import StorageError
+from sidrec.core.places import mirrored
 from sidrec.core.storage import HOST, STARTED, kernel, storage_errors
 
 BEAT, STALE = 5.0, 60.0
@@ -111,7 +112,7 @@ def outputs() -> list[Path]:
 @contextmanager
 def locked(path: Path, *, wait: bool = False) -> Iterator[Held]:
     """Be the only writer of `path`; where another one is at it, wait for its end or say who it is."""
-    path = Path(path).resolve()
+    path = mirrored(path).resolve()
     if path in _mine.held:
         yield _mine.held[path]
         return

@@ -41,7 +41,7 @@ def parse(text: bytes, where: Path) -> dict[str, Any]:
         if values["format"] != FORMAT:
             raise ArtifactError(f"{where}: format {values['format']}, this version reads {FORMAT}; make it again.")
         files = {name: {"sha256": str(of["sha256"]), "bytes": int(of["bytes"])} for name, of in values["files"].items()}
-        if not all(_is_inside(name) for name in files):
+        if not all(is_inside(name) for name in files):
             raise ValueError("a file outside the directory")
         plain = {name: str(values[name]) for name in ("kind", "fingerprint")}
         tables = {name: dict(values[name]) for name in ("settings", "made_from")}
@@ -78,9 +78,10 @@ def _within_another(file: Path, directory: Path) -> bool:
     return any(manifest.is_file() and manifest != file for manifest in inside)
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
+    """Whether a file's name from the directory stays in it."""
     path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
 
 
 def _versions() -> dict[str, str]:

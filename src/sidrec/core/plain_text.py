@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from sidrec.core.places import with_uris
+
 _SPACE = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]+")
 # terminal control, invisible marks that turn or hide text, and halves of characters that cannot be written out;
 # the joiners U+200C and U+200D stay, because Persian, Indic and emoji are spelt with them
@@ -15,8 +17,11 @@ _STEERING = re.compile(
 
 
 def one_line(text: str) -> str:
-    """The text on one line; characters that steer are shown as their escape codes, line breaks as a space."""
-    return _STEERING.sub(_code, _SPACE.sub(" ", text))
+    """The text on one line; characters that steer are shown as their escape codes, line breaks as a space.
+
+    What lies at a URI is called by it.
+    """
+    return _STEERING.sub(_code, _SPACE.sub(" ", with_uris(text)))
 
 
 def many_lines(text: str) -> str:
@@ -32,7 +37,7 @@ def short(text: str, width: int = 60) -> str:
 
 def in_json(text: str) -> str:
     """JSON text that means the same, with every character that steers written as its JSON escape."""
-    return _STEERING.sub(_json_code, text)
+    return _STEERING.sub(_json_code, with_uris(text))
 
 
 def _json_code(found: re.Match[str]) -> str:

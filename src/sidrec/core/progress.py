@@ -132,8 +132,14 @@ class RichProgress:
 
 
 def terminal_progress() -> Progress:
-    """Live bars where a person is watching, plain lines elsewhere."""
-    return RichProgress() if sys.stderr.isatty() else LineProgress()
+    """Live bars where a person is watching, in a terminal or a notebook; plain lines elsewhere."""
+    return RichProgress() if sys.stderr.isatty() or in_notebook() else LineProgress()
+
+
+def in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook; IPython is only asked where somebody imported it."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 def _figure(value: float | str) -> str:

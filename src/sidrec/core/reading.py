@@ -21,6 +21,7 @@ from sidrec.core.checked_files import read_json
 from sidrec.core.errors import ArtifactError, SidrecError, StorageError
 from sidrec.core.locks import locked
 from sidrec.core.manifest import MANIFEST, parse
+from sidrec.core.mirroring import local
 from sidrec.core.storage import recover, sha256_of, siblings
 
 _TRIES, _MOMENT = 100, 0.01
@@ -94,7 +95,8 @@ def opened(path: Path, kind: str | None = None, *, verify: bool = True) -> Itera
     Without `verify` only the sizes are looked at.
     """
     with ExitStack() as stack:
-        artifact = _one_version(Path(path), kind, stack)
+        path = local(path)
+        artifact = _one_version(path, kind, stack)
         for name in artifact.manifest["files"]:
             _check_file(artifact, name, verify=verify)
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sidrec.core.errors import ArtifactError, StorageError
 from sidrec.core.manifest import MANIFEST, Origin, parse
+from sidrec.core.places import mirrored
 from sidrec.core.reading import Artifact
 
 GivesWay = Callable[[Artifact], bool]
@@ -34,7 +35,7 @@ def may_replace() -> bool:
 
 def refuse_other(path: Path, origin: Origin, gives_way: GivesWay | None = None) -> None:
     """Refuse to write where an artefact of another kind or origin stands; a damaged one may be made again."""
-    path = Path(path)
+    path = mirrored(path)
     if may_replace() or not (path / MANIFEST).is_file():
         return
     try:

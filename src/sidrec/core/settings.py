@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import reprlib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sidrec.core.choices import Space
 from sidrec.core.errors import SettingsError
 
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
@@ -50,6 +51,8 @@ class Settings(BaseModel):
     """Base of every settings class: immutable, strict about names, documented beside what it sets."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    tuned: ClassVar[Space] = {}
+    """What `tune` tries; nothing where nothing is learned."""
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], *, owner: str, where: str = "settings", section: str = "") -> Self:
@@ -119,15 +122,30 @@ def _plain(message: str) -> str:
 
 
 def _hint(cls: type[BaseModel], path: list[str]) -> str:
-    """The nearest existing name at the level of the unknown key."""
+    """The setting of this name in a section, or the nearest name at the level of the unknown key."""
     level: Any = cls
     for part in path[:-1]:
         field = level.model_fields.get(part) if isinstance(level, type) and issubclass(level, BaseModel) else None
         level = field.annotation if field else None
     if not (isinstance(level, type) and issubclass(level, BaseModel)):
         return ""
-    near = difflib.get_close_matches(path[-1], list(level.model_fields), n=1, cutoff=0.5)
+    inner = [name for name in _inner_names(level) if name.rpartition(".")[2] == path[-1]]
+    near = inner[:1] or difflib.get_close_matches(path[-1], list(level.model_fields), n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else f"; it has: {', '.join(level.model_fields)}"
+
+
+def _inner_names(level: type[BaseModel]) -> Iterator[str]:
+    """`training.epochs`: every setting of every section below, outer ones first."""
+    sections = [
+        (name, kind)
+        for name, field in level.model_fields.items()
+        for kind in (field.annotation, *get_args(field.annotation))
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+    ]
+    for name, kind in sections:
+        yield from (f"{name}.{inner}" for inner in kind.model_fields)
+    for name, kind in sections:
+        yield from (f"{name}.{inner}" for inner in _inner_names(kind))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

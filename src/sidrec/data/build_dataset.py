@@ -102,7 +102,7 @@ def _cleaned(raw: Interactions, settings: PrepareSettings, tally: Tally) -> Inte
     if settings.min_rating is not None:
         if raw.ratings is None:
             words = "a least rating needs a rating column; say which it is, as rating=NAME."
-            raise InputError(words, arguments=("min_rating", "columns"))
+            raise InputError(words, arguments=("min_rating", "interaction_columns"))
         kept = row_filters.at_least(raw, settings.min_rating)
         tally.below_min_rating = len(raw) - len(kept)
         if not len(kept):
@@ -141,7 +141,7 @@ def _known(
         rows = np.flatnonzero(~known[raw.items])
         item_id = raw.item_ids[int(raw.items[rows[0]])]
         raise InputError(
-            f"{raw.where(int(rows[0]))}, column {ITEM_ID}: item {short(item_id)} is not in the items table "
+            f"{raw.where_in(int(rows[0]), ITEM_ID)}: item {short(item_id)} is not in the items table "
             f"({len(rows)} of {len(raw)} interactions name {int((~known).sum())} such items); add them, or "
             "set unknown_items to drop or keep.",
             arguments=("unknown_items",),

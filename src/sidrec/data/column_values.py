@@ -14,6 +14,8 @@ from sidrec.data.schema import RATING, TIMESTAMP
 from sidrec.data.source import FilePosition
 
 _WHOLE = re.compile(r"[+-]?\d+")
+_GERMAN = r"^(\d\d)\.(\d\d)\.(\d{4})"
+"""01.05.2023: with dots the day comes first everywhere."""
 Clock = Literal["whole", "fraction", "date"]
 """How a timestamp column counts: whole numbers, numbers with fractions, or dates."""
 
@@ -96,9 +98,10 @@ def ratings(column: pl.Series, position: FilePosition) -> NDArray[np.float32]:
 
 
 def _dates(column: pl.Series, position: FilePosition) -> NDArray[np.int64]:
-    text = column.str.replace(" ", "T", literal=True)
+    text = column.str.replace(_GERMAN, "$3-$2-$1").str.replace(" ", "T", literal=True)
     bare = text.str.replace(r"(Z|[+-]\d\d:?\d\d)$", "")
-    full = pl.when(bare.str.len_chars() == 10).then(bare + "T00:00:00").otherwise(bare)
+    length = bare.str.len_chars()
+    full = pl.when(length == 10).then(bare + "T00:00:00").when(length == 16).then(bare + ":00").otherwise(bare)
     offset = text.str.extract(r"T.*([+-]\d\d:?\d\d)$", 1).fill_null("+00:00").str.replace(":", "")
     frame = pl.select(when=full, offset=offset)
     parsed = frame.select(
@@ -121,5 +124,7 @@ def _unreadable(at: int, column: pl.Series, position: FilePosition) -> Exception
     if _WHOLE.fullmatch(text):
         return position.problem(at, TIMESTAMP, f"the time {short(text)} does not fit into 64 bits; use another unit.")
     return position.problem(
-        at, TIMESTAMP, f"{short(text)} is not a time; give numbers or ISO dates such as 2023-05-01T12:30:00, all alike."
+        at,
+        TIMESTAMP,
+        f"{short(text)} is not a time; give numbers or dates such as 2023-05-01T12:30 or 01.05.2023 12:30, all alike.",
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sidrec.core.artifacts import Artifact, Origin, opened, write, write_json
 from sidrec.core.checked_files import damaged
 from sidrec.core.checked_tables import ColumnKind, check_column, read_table
+from sidrec.core.pages.notebook import html_table
 from sidrec.core.replacing import replacing
 from sidrec.data.catalog import Catalog
 from sidrec.data.histories import Histories, offsets_of
@@ -60,6 +61,12 @@ class Dataset:
         held_out = ", ".join(f"{len(self.cases(split)):,} {split}" for split in ("validation", "test"))
         return f"Dataset({counts}; held out: {held_out}; {self.path or 'in memory'})"
 
+    def _repr_html_(self) -> str:
+        held_out = [(f"held out for {split}", len(self.cases(split))) for split in ("validation", "test")]
+        counts = [("users", self.n_users), ("items", self.n_items), ("interactions", len(self.sequences.items))]
+        columns = ("item columns", ", ".join(self.catalog.frame.columns))
+        return html_table(f"Dataset, {self.path or 'in memory'}", ["figure", "value"], [*counts, *held_out, columns])
+
     @property
     def n_users(self) -> int:
         return len(self.sequences)
@@ -67,6 +74,12 @@ class Dataset:
     @property
     def n_items(self) -> int:
         return len(self.catalog)
+
+    def history(self, user_id: str) -> list[str]:
+        """All that a user did, as item ids, oldest first: what `recommend` takes."""
+        from sidrec.data.user_histories import UserHistories
+
+        return UserHistories.of_dataset(self).of(str(user_id))
 
     def train_sequences(self) -> Histories:
         """The training part of every user, in user order; some may be empty."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -15,9 +14,10 @@ from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
 from sidrec.data.column_test import Comparison, Value
+from sidrec.data.filter_values import microseconds_of, number_of, truth_of
+from sidrec.data.near_words import NearWords
 
 Mask = NDArray[np.bool_]
-_YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 _COMPARED = 4
 """Up to so many words one comparison each is faster than a look into a table."""
 _COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
@@ -43,26 +43,31 @@ class Numbers:
     missing: Mask
 
     def one_of(self, values: Sequence[Value]) -> tuple[Mask, list[Value]]:
-        found, lost = np.zeros(len(self.keys), bool), []
-        for value in values:
-            hit = self.missing if value is None else (self.keys == self._key(value)) & ~self.missing
-            found |= hit
-            lost += [] if hit.any() else [value]
-        return found, lost
+        hits = [self.missing if value is None else self._real(self.keys == self._key(value)) for value in values]
+        lost = [value for value, hit in zip(values, hits, strict=True) if not hit.any()]
+        return any_of(hits) if hits else np.zeros(len(self.keys), bool), lost
 
     def within(self, bounds: Sequence[tuple[Comparison, Value]]) -> Mask:
         if self.kind == "truth":
             raise InputError(f"column {self.name} holds true and false, which have no order; use {self.name}=true.")
-        return _within(self.keys, ~self.missing, [(sign, self._key(value)) for sign, value in bounds])
+        wanted = [_COMPARE[sign](self.keys, self._key(value)) for sign, value in bounds]
+        return self._real(all_of(wanted))
+
+    @cached_property
+    def _given(self) -> Mask | None:
+        """None where nothing is missing, so that nobody has to look."""
+        return ~self.missing if self.missing.any() else None
+
+    def _real(self, found: Mask) -> Mask:
+        """Without the missing; `found` is ours to change."""
+        return found if self._given is None else np.logical_and(found, self._given, out=found)
 
     def _key(self, value: Value) -> float | int:
-        key = {"number": _number, "time": _microseconds, "truth": _truth}[self.kind](value)
+        key = {"number": number_of, "time": microseconds_of, "truth": truth_of}[self.kind](value)
         if key is None:
             what = {"number": "numbers", "time": "times such as 2024-05-01", "truth": "true and false"}[self.kind]
-            raise InputError(
-                f"column {self.name} holds {what}, and {value!r} is none; a range is written {self.name}<20 or "
-                f'{{"{self.name}": {{"<": 20}}}}.'
-            )
+            written = {"number": "<20", "time": "<2024-05-01", "truth": "=true"}[self.kind]
+            raise InputError(f"column {self.name} holds {what}, and {value!r} is none; write {self.name}{written}.")
         return key
 
 
@@ -71,12 +76,17 @@ class Texts:
     """Words by number: `codes` are -1 where there is none."""
 
     name: str
-    codes: NDArray[np.int32]
+    codes: NDArray[np.signedinteger[Any]]
     words: list[str]
 
     @cached_property
     def _code_of(self) -> dict[str, int]:
         return {word: code for code, word in enumerate(self.words)}
+
+    @cached_property
+    def near(self) -> NearWords:
+        """Words that were perhaps meant, for values that no item has."""
+        return NearWords(self.words)
 
     @cached_property
     def _truths(self) -> dict[str, list[int]]:
@@ -88,12 +98,12 @@ class Texts:
     @cached_property
     def _ordered(self) -> Numbers:
         """Text in which every word is a number or a time can be compared; of others no order is guessed."""
-        for kind, read in (("number", _number), ("time", _microseconds)):
+        for kind, read in (("number", number_of), ("time", microseconds_of)):
             keys = [read(word) for word in self.words]
             if None not in keys:
                 table = np.array([*keys, 0], np.float64 if kind == "number" else np.int64)
                 return Numbers(self.name, kind, table[self.codes], self.codes < 0)
-        wrong = next(word for word in self.words if _number(word) is None)
+        wrong = next(word for word in self.words if number_of(word) is None)
         raise InputError(f"column {self.name} is text such as {wrong!r}, so it has no ranges; name values instead.")
 
     def one_of(self, values: Sequence[Value]) -> tuple[Mask, list[Value]]:
@@ -102,11 +112,13 @@ class Texts:
         return self._carrying([code for each in codes for code in each]), lost
 
     def _carrying(self, codes: list[int]) -> Mask:
-        if 0 < len(codes) <= _COMPARED:
-            return np.asarray(np.logical_or.reduce([self.codes == code for code in codes]))
+        if not codes:
+            return np.zeros(len(self.codes), bool)
+        if len(codes) <= _COMPARED:
+            return any_of([self.codes == code for code in codes])
         wanted = np.zeros(len(self.words) + 1, bool)  # the last one is for no word: -1 leads to it
         wanted[codes] = True
-        return wanted[self.codes]
+        return np.asarray(wanted[self.codes])
 
     def _codes_of(self, value: Value) -> list[int]:
         if isinstance(value, bool):
@@ -123,17 +135,22 @@ class Texts:
 
 @dataclass(frozen=True)
 class Lists:
-    """A list per item: it matches where one of its elements does, and a missing value where it has none."""
+    """A list per item: it matches where one of its elements does, and a missing value where it has none.
+
+    Words are elements once each: `owners` of word w stand between `starts[w]` and `starts[w + 1]`.
+    """
 
     elements: FilterColumn
     owners: NDArray[np.int64]
     n_items: int
+    starts: NDArray[np.int64] | None = None
 
     def one_of(self, values: Sequence[Value]) -> tuple[Mask, list[Value]]:
         hits, lost = self.elements.one_of([value for value in values if value is not None])
         found = self._any(hits)
         if None in values:
-            empty = ~self._any(np.ones(len(self.owners), bool))
+            empty = np.ones(self.n_items, bool)
+            empty[self.owners] = False
             found, lost = found | empty, lost if empty.any() else [*lost, None]
         return found, lost
 
@@ -142,8 +159,32 @@ class Lists:
 
     def _any(self, hit: Mask) -> Mask:
         found = np.zeros(self.n_items, bool)
-        found[self.owners[hit]] = True
+        elements = np.flatnonzero(hit)
+        if self.starts is None:
+            found[self.owners[elements]] = True
+            return found
+        for word in elements:
+            found[self.owners[self.starts[word] : self.starts[word + 1]]] = True
         return found
+
+
+def any_of(masks: Sequence[Mask]) -> Mask:
+    """True where one of them is; two at a time, because numpy would first copy several into one table."""
+    return _joined(np.logical_or, masks)
+
+
+def all_of(masks: Sequence[Mask]) -> Mask:
+    """True where every one of them is; a single one is given back as it is."""
+    return _joined(np.logical_and, masks)
+
+
+def _joined(join: np.ufunc, masks: Sequence[Mask]) -> Mask:
+    if len(masks) == 1:
+        return masks[0]
+    found = np.asarray(join(masks[0], masks[1]))
+    for mask in masks[2:]:
+        join(found, mask, out=found)
+    return found
 
 
 def filter_column(column: pl.Series) -> FilterColumn:
@@ -168,48 +209,17 @@ def filter_column(column: pl.Series) -> FilterColumn:
 def _texts(column: pl.Series) -> Texts:
     words = column.drop_nulls().unique(maintain_order=True)
     codes = column.cast(pl.Enum(words)).to_physical().cast(pl.Int32).fill_null(-1)
-    return Texts(column.name, codes.to_numpy(), words.to_list())
+    narrow = np.min_scalar_type(-len(words) - 1)  # comparing is reading: half the bytes, half the time
+    return Texts(column.name, codes.to_numpy().astype(narrow), words.to_list())
 
 
 def _lists(column: pl.Series) -> Lists:
     lengths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
     elements, owners = column.filter(pl.Series(lengths > 0)).explode(), np.repeat(np.arange(len(column)), lengths)
     real = elements.is_not_null()
-    return Lists(filter_column(elements.filter(real)), owners[real.to_numpy()], len(column))
-
-
-def _within(keys: NDArray[Any], real: Mask, bounds: Sequence[tuple[str, float | int]]) -> Mask:
-    found = real
-    for sign, key in bounds:
-        found = found & _COMPARE[sign](keys, key)
-    return found
-
-
-def _number(value: Value) -> float | int | None:
-    if isinstance(value, int | float):
-        return None if math.isnan(value) else value
-    try:
-        text = str(value)
-        number = int(text) if text.strip().lstrip("+-").isdigit() else float(text)
-        return None if math.isnan(number) or isinstance(value, date) else number
-    except ValueError:
-        return None
-
-
-def _microseconds(value: Value) -> int | None:
-    """Since 1970; times without a zone are UTC."""
-    try:
-        if isinstance(value, date) and not isinstance(value, datetime):
-            value = value.isoformat()
-        time = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
-    except ValueError:
-        return None
-    if not isinstance(time, datetime):
-        return None
-    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-def _truth(value: Value) -> int | None:
-    word = str(value).strip().lower()
-    return 1 if word in _YES else 0 if word in _NO else None
+    found, owners = filter_column(elements.filter(real)), owners[real.to_numpy()]
+    if not isinstance(found, Texts):
+        return Lists(found, owners, len(column))
+    counts = np.bincount(found.codes, minlength=len(found.words))
+    words = Texts(found.name, np.arange(len(found.words), dtype=np.int32), found.words)
+    return Lists(words, owners[np.argsort(found.codes, kind="stable")], len(column), np.append(0, counts.cumsum()))

@@ -48,8 +48,15 @@ class Interactions:
 
     def where(self, row: int) -> str:
         """File and row of a row in file order."""
-        start, position = max((entry for entry in self.positions if entry[0] <= row), key=lambda entry: entry[0])
+        start, position = self._batch_of(row)
         return position.at(row - start)
+
+    def where_in(self, row: int, column: str) -> str:
+        """The same and, as the user calls it, the column."""
+        return f"{self.where(row)}, column {self._batch_of(row)[1].column(column)}"
+
+    def _batch_of(self, row: int) -> tuple[int, FilePosition]:
+        return max((entry for entry in self.positions if entry[0] <= row), key=lambda entry: entry[0])
 
 
 class IdCodes:

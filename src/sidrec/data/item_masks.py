@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 
@@ -15,13 +16,14 @@ from numpy.typing import NDArray
 from sidrec.core.errors import InputError
 from sidrec.core.plain_text import short
 from sidrec.data.column_test import ColumnTest
-from sidrec.data.filter_column import FilterColumn, Lists, Mask, Texts, filter_column
+from sidrec.data.filter_column import FilterColumn, Lists, Mask, Texts, all_of, filter_column
 from sidrec.data.item_filter import FilterLike, ItemFilter
 from sidrec.data.schema import ITEM_ID
 
 KEPT_BYTES = 64 << 20
 """Masks of one catalogue that are kept, at one byte per item."""
-_NEAR, _LOOKED_AT = 1, 2_000
+_REPEATED = 4
+"""How often a word stands in a column, in the mean, that filters probably name: brands do, titles do not."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,13 @@ class ItemMasks:
         self._columns: dict[str, FilterColumn] = {}
         self._kept: OrderedDict[tuple[object, ...], Filtered] = OrderedDict()
         self._lock = Lock()
+
+    def prepare(self) -> None:
+        """Make columns ready before anybody waits for them; words that hardly repeat are left until they are named."""
+        for column in self._frame:
+            if _repeats(column):
+                with suppress(InputError):  # of a kind that no filter compares
+                    self._column(column.name)
 
     def allowed(self, allow: FilterLike | None, deny: FilterLike | None) -> Filtered:
         """What meets all of `allow` and nothing of `deny`."""
@@ -102,25 +111,29 @@ class ItemMasks:
         if name not in self._columns:
             names = self._frame.columns
             if name not in names:
-                near = difflib.get_close_matches(name, names, n=_NEAR)
+                near = difflib.get_close_matches(name, names, n=1)
                 hint = f"; did you mean {near[0]}?" if near else f"; it has: {', '.join(names)}."
                 raise InputError(f"the catalogue has no column {name}{hint}")
             self._columns[name] = filter_column(self._frame[name])
         return self._columns[name]
 
 
+def _repeats(column: pl.Series) -> bool:
+    flat = column.explode() if isinstance(column.dtype, pl.List | pl.Array) else column
+    if flat.dtype != pl.String:
+        return True
+    counted = flat.to_frame().select(pl.all().approx_n_unique()).item()
+    return bool(counted * _REPEATED <= len(flat))
+
+
 def _all(masks: Sequence[Mask | None], n_items: int) -> Mask:
-    """True where every mask is; the first is copied only where there are more."""
     real = [mask for mask in masks if mask is not None]
-    if len(real) == 1:
-        return real[0]
-    return np.logical_and.reduce(real) if real else np.ones(n_items, bool)
+    return all_of(real) if real else np.ones(n_items, bool)
 
 
 def _near(column: FilterColumn, value: object) -> str:
     words = column.elements if isinstance(column, Lists) else column
     if not isinstance(words, Texts):
         return "."
-    near = difflib.get_close_matches(str(value), words.words[:_LOOKED_AT], n=_NEAR)
-    same = [word for word in words.words[:_LOOKED_AT] if word.lower() == str(value).lower()]
-    return f"; did you mean {(same or near)[0]}?" if same or near else "."
+    near = words.near.to(str(value))
+    return "." if near is None else f"; did you mean {near}?"

@@ -12,6 +12,7 @@ from sidrec.core.plain_text import short
 from sidrec.data.column_values import id_strings
 from sidrec.data.schema import ITEM_ID
 from sidrec.data.source import Batch, FilePosition
+from sidrec.data.text_columns import typed_columns
 
 _TEXT_LIST = pl.List(pl.String)
 
@@ -22,19 +23,24 @@ class ItemTable:
 
     frame: pl.DataFrame
     ids: pl.Series
+    decimal_comma: bool = False
+    """Whether 19,99 is a number in text that is still such."""
 
 
-def read_item_table(batches: Iterator[Batch], wanted: pl.Series | None) -> ItemTable:
-    """Stream the table; `wanted` are the ids whose fields are kept (all without it)."""
+def read_item_table(batches: Iterator[Batch], wanted: pl.Series | None, *, numbers: bool = True) -> ItemTable:
+    """Stream the table; `wanted` are the ids whose fields are kept (all without it).
+
+    Columns of numbers in a text file become such, unless somebody else knows better what they are.
+    """
     kept: list[pl.DataFrame] = []
     ids: list[pl.Series] = []
     positions: list[FilePosition] = []
-    typed = True
+    typed, decimal_comma = True, False
     for batch in batches:
         column = id_strings(batch.frame[ITEM_ID], batch.position)
         ids.append(column)
         positions.append(batch.position)
-        typed &= batch.typed
+        typed, decimal_comma = typed and batch.typed, batch.decimal_comma
         frame = batch.frame.with_columns(column)
         frame = frame if wanted is None else frame.filter(column.is_in(wanted.implode()))
         kept.append(frame.select(ITEM_ID, pl.exclude(ITEM_ID)))
@@ -42,7 +48,9 @@ def read_item_table(batches: Iterator[Batch], wanted: pl.Series | None) -> ItemT
         return ItemTable(pl.DataFrame(schema={ITEM_ID: pl.String}), pl.Series(ITEM_ID, [], dtype=pl.String))
     _refuse_duplicates(ids, positions)
     frame = unite(kept)
-    return ItemTable(frame if typed else _with_numbers(frame), pl.concat(ids))
+    if numbers and not typed:
+        frame = typed_columns(frame, keep=(ITEM_ID,), decimal_comma=decimal_comma)
+    return ItemTable(frame, pl.concat(ids), decimal_comma)
 
 
 def unite(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -80,19 +88,6 @@ def _as(column: pl.Series, kind: pl.DataType) -> pl.Series:
     return pl.select(pl.when(text.is_not_null()).then(text.reshape((-1, 1)).arr.to_list())).to_series().alias(text.name)
 
 
-def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns of a text file in which every filled cell is a number; codes such as 007 stay text."""
-    numbers = []
-    for column in frame.iter_columns():
-        if column.name == ITEM_ID or column.dtype != pl.String or column.null_count() == len(column):
-            continue
-        parsed = column.cast(pl.Float64, strict=False)
-        padded = column.str.contains(r"^[+-]?0\d").any()
-        if parsed.null_count() == column.null_count() and not padded:
-            numbers.append(parsed)
-    return frame.with_columns(numbers)
-
-
 def _refuse_duplicates(ids: Sequence[pl.Series], positions: Sequence[FilePosition]) -> None:
     joined = pl.concat(list(ids))
     repeats = ~joined.is_first_distinct()
@@ -100,9 +95,10 @@ def _refuse_duplicates(ids: Sequence[pl.Series], positions: Sequence[FilePositio
         return
     at = int(repeats.arg_max() or 0)
     first = int((joined == joined[at]).arg_max() or 0)
+    where = f"{_where(at, ids, positions)}, column {positions[0].column(ITEM_ID)}"
     raise InputError(
-        f"{_where(at, ids, positions)}, column {ITEM_ID}: item {short(joined[at])} stands already in "
-        f"row {_where(first, ids, positions).rpartition(' ')[2]}; {int(repeats.sum())} of {len(joined)} rows repeat "
+        f"{where}: item {short(joined[at])} stands already in row "
+        f"{_where(first, ids, positions).rpartition(' ')[2]}; {int(repeats.sum())} of {len(joined)} rows repeat "
         "an item, keep one row per item."
     )
 

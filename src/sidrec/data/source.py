@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,15 @@ class FilePosition:
     first_row: int
     rows: NDArray[np.int64] | None = None
     """The row of each record, where records and rows are not one to one."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Ours -> theirs for renamed columns: messages speak of the user's own."""
+
+    def calling(self, names: Mapping[str, str]) -> FilePosition:
+        """The same place, where our columns are called so."""
+        return replace(self, names=names)
+
+    def column(self, name: str) -> str:
+        return self.names.get(name, name)
 
     def at(self, index: int) -> str:
         row = self.first_row + index if self.rows is None else self.rows[index]
@@ -28,7 +37,7 @@ class FilePosition:
 
     def problem(self, index: int, column: str, what: str) -> InputError:
         """The error for one cell; `what` ends with the next step."""
-        return InputError(f"{self.at(index)}, column {column}: {what}")
+        return InputError(f"{self.at(index)}, column {self.column(column)}: {what}")
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,8 @@ class Batch:
     position: FilePosition
     typed: bool = True
     """False where every value came as text, so that numbers are still to be recognised."""
+    decimal_comma: bool = False
+    """Whether 19,99 is a number there."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sidrec.decoding.constraint import Constraint
 from sidrec.decoding.order import candidates, choose, masked_slots
 from sidrec.decoding.plan import SearchPlan
 from sidrec.decoding.top_k import NEVER, first_best
-from sidrec.decoding.trace import Trace, TraceStep
+from sidrec.decoding.trace import Asked, Trace, TraceStep
 
 Predict = Callable[[Tensor, Tensor], Tensor]
 """Codes (users, beams, M), -1 where masked, and the asked slots (users, beams, s), different masked ones of each beam.
@@ -64,11 +64,10 @@ def search(
     for step in range(plan.n_steps):
         before = beams
         if trace:
-            chosen, asked, sure = stepper.predict_and_choose(before, step)
+            chosen, asked = stepper.predict_and_choose(before, step)
             beams = stepper.fill(chosen, step)
-            confidence = sure.new_full(before.codes.shape, NEVER).scatter(2, asked, sure)
             fitting = None if constraint is None else constraint.count(beams.codes)
-            steps.append(TraceStep(before, confidence, chosen.pending, beams, fitting))
+            steps.append(TraceStep.of(before, asked, chosen.pending, beams, fitting))
         else:
             beams = stepper.advance(before, step)
     return _result(beams, plan.k, Trace(tuple(steps)) if trace else None)
@@ -98,8 +97,8 @@ class Stepper:
             return self.fill_rest(self._first_slot_lazily(beams, step), step)
         return self.fill(self.predict_and_choose(beams, step)[0], step)
 
-    def predict_and_choose(self, beams: Beams, step: int) -> tuple[Beams, Tensor, Tensor]:
-        """Beams with the step's pending slots; the slots that were asked (users, beams, n), and how sure each was."""
+    def predict_and_choose(self, beams: Beams, step: int) -> tuple[Beams, Asked]:
+        """Beams with the step's pending slots, and what was asked and answered."""
         count, n_filled = self.plan.slots_per_step[step], self._filled_before(step)
         slots = candidates(self.plan.order, masked_slots(beams.codes, self.plan.n_codes - n_filled), count)
         told = self.predict(beams.codes, slots)
@@ -107,7 +106,7 @@ class Stepper:
         confidence = (told if self.plan.confidence == "all" else log_probs).amax(-1)
         columns = choose(self.plan.order, confidence, count)
         ready = replace(beams, pending=pick(slots, columns), log_probs=pick(log_probs, columns))
-        return ready, slots, confidence
+        return ready, Asked(slots, confidence, log_probs)
 
     def fill(self, beams: Beams, step: int) -> Beams:
         return self.fill_rest(self._expand(beams, self._width(step, beams)), step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import exp
 from typing import Any, Protocol
 
@@ -24,6 +24,14 @@ class Fitting(Protocol):
 
 
 @dataclass(frozen=True)
+class CodeChance:
+    """A code that a slot could take, and how likely it is."""
+
+    code: int
+    probability: float
+
+
+@dataclass(frozen=True)
 class Slot:
     """A slot of the best candidate: its code where it has one, else how sure the model is of the best code for it."""
 
@@ -32,6 +40,8 @@ class Slot:
     confidence: float | None
     """None where the slot is filled or was not asked."""
     filled_now: bool
+    likely: list[CodeChance] = field(default_factory=list)
+    """The likeliest codes that some item can still have."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,16 @@ class Candidate:
     probability: float
     n_fitting: int
     titles: list[str]
+    parent: int = 1
+    """The place, from 1, of the candidate it grew from among those before the step."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Slots filled in a step, and how many candidates chose so."""
+
+    slots: list[int]
+    candidates: int
 
 
 @dataclass(frozen=True)
@@ -50,14 +70,16 @@ class StepStory:
     n_steps: int
     slots: list[Slot]
     n_before: int
-    choices: dict[tuple[int, ...], int]
-    """Slot numbers filled in this step -> how many candidates chose so."""
+    choices: list[Choice]
     n_after: int
     best: list[Candidate]
+    children: list[int] = field(default_factory=list)
+    """For each candidate before the step, how many of those kept grew from it; 0: it was given up."""
+    n_fitting: int | None = None
+    """IDs that fit any candidate kept; None in a search that may leave the catalogue."""
 
     def as_dict(self) -> dict[str, Any]:
-        choices = [{"slots": list(slots), "candidates": count} for slots, count in self.choices.items()]
-        return {**asdict(self), "choices": choices}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -74,17 +96,57 @@ class Drawing:
     """Growing parts of a full one, so that small shares can be compared; may be empty."""
 
 
+@dataclass(frozen=True)
+class Teller:
+    """Whose search is told, and how much of it."""
+
+    titles: Sequence[str]
+    fitting: Fitting
+    user: int = 0
+    n_beams: int = 3
+    n_titles: int | None = None
+    """None: the titles of all items that still fit a candidate."""
+
+    def story(self, trace: Trace, number: int) -> StepStory:
+        step, user = trace.steps[number - 1], self.user
+        n_before, n_after = _live(step.before, user), _live(step.after, user)
+        chosen = Counter(tuple(slot + 1 for slot in sorted(slots)) for slots in step.chosen[user, :n_before].tolist())
+        parents = _parents(step.before.codes[user, :n_before], step.after.codes[user, :n_after])
+        return StepStory(
+            number=number,
+            n_steps=len(trace.steps),
+            slots=_slots(step, user),
+            n_before=n_before,
+            choices=[Choice(list(slots), count) for slots, count in chosen.most_common()],
+            n_after=n_after,
+            best=[self._candidate(step.after, beam, parents[beam] + 1) for beam in range(min(n_after, self.n_beams))],
+            children=np.bincount(parents, minlength=n_before).tolist(),
+            n_fitting=None if step.fitting is None else int(step.fitting[user, :n_after].sum()),
+        )
+
+    def _candidate(self, beams: Beams, beam: int, parent: int) -> Candidate:
+        codes = beams.codes[self.user, beam]
+        items = self.fitting.items_that_fit(codes, self.user)
+        shown = [None if code < 0 else code for code in codes.tolist()]
+        titles = [self.titles[item] for item in items[: self.n_titles].tolist()]
+        return Candidate(shown, exp(float(beams.scores[self.user, beam])), len(items), titles, parent)
+
+
 def tell(trace: Trace, titles: Sequence[str], fitting: Fitting, user: int = 0, n_beams: int = 3) -> list[StepStory]:
     """What happened in each step; every candidate told of carries the titles of all items that still fit it."""
-    stories = []
-    for number, step in enumerate(trace.steps, start=1):
-        n_before, n_after = _live(step.before, user), _live(step.after, user)
-        chosen = step.chosen[user, :n_before].tolist()
-        choices = Counter(tuple(slot + 1 for slot in sorted(slots)) for slots in chosen)
-        best = [_candidate(step.after, user, beam, titles, fitting) for beam in range(min(n_after, n_beams))]
-        slots = _slots(step, user)
-        stories.append(StepStory(number, len(trace.steps), slots, n_before, dict(choices.most_common()), n_after, best))
-    return stories
+    return told(trace, Teller(titles, fitting, user, n_beams))
+
+
+def told(trace: Trace, teller: Teller) -> list[StepStory]:
+    """The same, as much of it as the teller tells."""
+    return [teller.story(trace, number) for number in range(1, len(trace.steps) + 1)]
+
+
+def _parents(before: Tensor, after: Tensor) -> list[int]:
+    """The candidate (n, M) that each of those after the step grew from: no two can become the same ID."""
+    agrees = (before.unsqueeze(0) < 0) | (before.unsqueeze(0) == after.unsqueeze(1))  # (after, before, M)
+    found: list[int] = agrees.all(-1).byte().argmax(-1).tolist()
+    return found
 
 
 def _live(beams: Beams, user: int) -> int:
@@ -94,22 +156,24 @@ def _live(beams: Beams, user: int) -> int:
 def _slots(step: TraceStep, user: int) -> list[Slot]:
     codes, sure = step.before.codes[user, 0].tolist(), step.confidence[user, 0].tolist()
     filled_now = step.chosen[user, 0].tolist()
+    likely = [
+        _likely(*told) for told in zip(step.codes[user, 0].tolist(), step.log_probs[user, 0].tolist(), strict=True)
+    ]
     return [
         Slot(
             number=slot + 1,
             code=None if code < 0 else code,
             confidence=exp(sure[slot]) if sure[slot] > NEVER else None,
             filled_now=slot in filled_now,
+            likely=likely[slot],
         )
         for slot, code in enumerate(codes)
     ]
 
 
-def _candidate(beams: Beams, user: int, beam: int, titles: Sequence[str], fitting: Fitting) -> Candidate:
-    codes = beams.codes[user, beam]
-    items = fitting.items_that_fit(codes, user).tolist()
-    shown = [None if code < 0 else code for code in codes.tolist()]
-    return Candidate(shown, exp(float(beams.scores[user, beam])), len(items), [titles[item] for item in items])
+def _likely(codes: Sequence[int], log_probs: Sequence[float]) -> list[CodeChance]:
+    pairs = zip(codes, log_probs, strict=True)
+    return [CodeChance(code, exp(log_prob)) for code, log_prob in pairs if log_prob > NEVER]
 
 
 def draw(stories: Sequence[StepStory], drawing: Drawing | None = None) -> list[str]:
@@ -163,7 +227,8 @@ def _choices(story: StepStory) -> list[str]:
     """Each candidate chooses for itself; worth a line where they differ."""
     if len(story.choices) < 2:
         return []
-    told = [f"{count:,} fill slot {_joined([str(slot) for slot in slots])}" for slots, count in story.choices.items()]
+    counted = [(each.candidates, _joined([str(slot) for slot in each.slots])) for each in story.choices]
+    told = [f"{count:,} fill slot {slots}" for count, slots in counted]
     return [f"  Every candidate fills its own surest slot: {_joined(told)}."]
 
 

@@ -66,15 +66,19 @@ class ItemSearchSpace:
         return torch.from_numpy(excluded)
 
     def _allowed_index(self, allowed: NDArray[np.bool_]) -> ItemIndex:
+        """The lock is never held while an index is made: requests with other filters go on meanwhile."""
         key = np.packbits(allowed).tobytes()
         with self._lock:
-            if key not in self._indexes:
-                items = np.flatnonzero(allowed)
-                self._indexes[key] = ItemIndex(self.codes[items], self.codebook_sizes, items)
+            known = self._indexes.get(key)
+        if known is None:
+            items = np.flatnonzero(allowed)
+            known = ItemIndex(self.codes[items], self.codebook_sizes, items)
+        with self._lock:
+            self._indexes[key] = known
             self._indexes.move_to_end(key)
             if len(self._indexes) > self._kept_indexes:
                 self._indexes.popitem(last=False)
-            return self._indexes[key]
+        return known
 
 
 def _blocked_pairs(

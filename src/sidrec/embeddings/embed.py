@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
 
 from sidrec.core.artifacts import Origin, ensure, write
 from sidrec.core.errors import ArtifactError, InputError
 from sidrec.core.progress import Progress, SilentProgress
-from sidrec.core.settings import RUN, Settings
 from sidrec.data.catalog import Catalog
 from sidrec.data.schema import ITEM_ID
-from sidrec.embeddings.base import Encoder
+from sidrec.embeddings.base import Encoder, EncoderState
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.embedding_space import EmbeddingSpace
 from sidrec.embeddings.encoders import GIVEN, find_encoder, identity_of
 from sidrec.embeddings.given_vectors import GivenVectors, read_vectors
@@ -29,52 +28,9 @@ from sidrec.embeddings.projection import Projection, fit_projection
 from sidrec.embeddings.raw_vectors import RawVectors, raw_from_array, raw_from_texts
 from sidrec.embeddings.sentence_encoder import SentenceOptions
 
-
-class EmbeddingSettings(Settings):
-    encoder: str = "minilm"
-    """minilm, sentence-t5-base, tfidf, given, any sentence-transformers name, or the path of a local model."""
-    fields: tuple[str, ...] | None = None
-    """Catalogue fields to read; default every text field, title first."""
-    pca: int | None = Field(default=None, ge=1)
-    """Keep this many principal axes."""
-    whiten: bool = False
-    """Scale the principal axes to unit variance."""
-    missing: Literal["mean", "zero", "error"] = "mean"
-    """What an item without text gets: the mean of the others, zeros, or a refusal."""
-    max_tokens: int | None = Field(default=None, ge=8)
-    """Read at most this many tokens of a text; default the model's own limit."""
-    vectors: Path | None = None
-    """File of your own vectors, instead of an encoder."""
-    from_model: str | None = None
-    """Take the item vectors of a model instead: its key (it is trained first), or the directory of a trained one."""
-    model_settings: Mapping[str, Any] = {}
-    """Settings of the model that is trained first."""
-    batch_size: Annotated[int | None, RUN] = Field(default=None, ge=1)
-    """Texts per batch; default 16 on a processor, 128 on an accelerator."""
-    device: Annotated[str | None, RUN] = None
-    """cpu, cuda, mps; default the fastest there is."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _vectors_need_no_encoder(cls, values: Any) -> Any:
-        named = isinstance(values, Mapping) and "encoder" not in values
-        return {**values, "encoder": GIVEN} if named and (values.get("vectors") or values.get("from_model")) else values
-
-    @model_validator(mode="after")
-    def _fit_together(self) -> Self:
-        if self.whiten and self.pca is None:
-            raise ValueError("whiten scales principal axes, so it needs pca, for example pca = 128")
-        if self.vectors is not None and self.encoder != GIVEN:
-            raise ValueError(f"vectors come instead of an encoder, so encoder must be {GIVEN!r}")
-        if self.from_model is not None and (self.encoder != GIVEN or self.vectors is not None):
-            raise ValueError("from_model comes instead of encoder and vectors; give only one of them")
-        if self.model_settings and self.from_model is None:
-            raise ValueError("model_settings are those of from_model, which is not given")
-        if self.encoder == GIVEN and self.fields:
-            raise ValueError("fields choose the text to read, but the vectors are given")
-        if self.max_tokens is not None and self.encoder in (GIVEN, "tfidf"):
-            raise ValueError(f"max_tokens has no meaning for {self.encoder}")
-        return self
+Block = tuple[int, NDArray[np.float32]]
+Elsewhere = Callable[[EmbeddingSettings, EncoderState | None, Sequence[tuple[int, list[str]]]], Iterator[Block]]
+"""Encodes numbered blocks of texts by the encoder that the settings name, and gives their vectors in any order."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +54,11 @@ class _Job:
     def encoder(self) -> Encoder | None:
         return find_encoder(self.settings.encoder, _options(self.settings)) if self.vectors is None else None
 
-    def run(self, encoder: Encoder | None, progress: Progress, work: Path | None = None) -> ItemEmbeddings:
+    def run(
+        self, encoder: Encoder | None, progress: Progress, work: Path | None = None, elsewhere: Elsewhere | None = None
+    ) -> ItemEmbeddings:
         """Vectors in memory, or in `work`."""
-        raw = self._raw(encoder, progress, work)
+        raw = self._raw(encoder, progress, work, elsewhere)
         if len(raw.row_of) > 1 and raw.all_equal():
             progress.note("all item vectors are identical: nothing can tell the items apart; check the item text")
         projection = self._projection(raw, progress)
@@ -115,7 +73,9 @@ class _Job:
             state=raw.state,
         )
 
-    def _raw(self, encoder: Encoder | None, progress: Progress, work: Path | None) -> RawVectors:
+    def _raw(
+        self, encoder: Encoder | None, progress: Progress, work: Path | None, elsewhere: Elsewhere | None
+    ) -> RawVectors:
         if encoder is None:
             assert self.vectors is not None
             return raw_from_array(self.vectors)
@@ -125,7 +85,8 @@ class _Job:
             progress.note(f"{n_silent} of {len(self.texts)} items have no text: they get {gets}")
         # blocks lie beside the work directory, so that a kill while the result is sealed loses none
         blocks = None if work is None else work.with_name(work.name + "-blocks")
-        return raw_from_texts(self.item_ids, self.texts, encoder, blocks, progress)
+        far = None if elsewhere is None else partial(elsewhere, self.settings)
+        return raw_from_texts(self.item_ids, self.texts, encoder, blocks, progress, far)
 
     def _projection(self, raw: RawVectors, progress: Progress) -> Projection | None:
         if self.settings.pca is None:
@@ -143,20 +104,24 @@ def embed_catalog(
     progress: Progress | None = None,
     out: Path | None = None,
     given: GivenVectors | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> ItemEmbeddings:
     """One vector per item; with `out` an artefact that is resumed when unfinished and skipped when done.
 
     `given` hands over ready vectors, for example those of a trained model, in place of `settings.vectors`.
+    Texts are encoded here, or `elsewhere`.
     """
     settings, progress = settings or EmbeddingSettings(), progress or SilentProgress()
     job = _job(catalog, settings, given)
+    if elsewhere is not None and job.vectors is not None:
+        raise InputError("the item vectors are given, so there is nothing to compute on a cluster.", arguments=("on",))
     if out is None:
-        return job.run(job.encoder(), progress)
+        return job.run(job.encoder(), progress, elsewhere=elsewhere)
 
     def make() -> None:
         encoder = job.encoder()  # before anything is written: a name that leads nowhere leaves nothing behind
         with write(out, job.origin, resumable=True) as work:
-            job.run(encoder, progress, work).write_facts(work)
+            job.run(encoder, progress, work, elsewhere).write_facts(work)
 
     return ensure(out, job.origin, make, ItemEmbeddings.from_artifact, progress)
 
@@ -173,22 +138,30 @@ def embedded_at(path: Path, catalog: Catalog, settings: EmbeddingSettings) -> It
 
 
 def embed_new(
-    items: Catalog | pl.DataFrame, space: EmbeddingSpace | ItemEmbeddings, progress: Progress | None = None
+    items: Catalog | pl.DataFrame,
+    space: EmbeddingSpace | ItemEmbeddings,
+    progress: Progress | None = None,
+    given: GivenVectors | None = None,
 ) -> NDArray[np.float32]:
-    """Vectors of new items, made exactly as the old ones were: same fields, encoder, projection and policy."""
+    """Vectors of new items, made exactly as the old ones were: same fields, encoder, projection and policy.
+
+    Where the old ones were `given`, so are these, and only projected alike.
+    """
     space = space.space() if isinstance(space, ItemEmbeddings) else space
     settings = EmbeddingSettings.parse(space.settings, owner="embeddings")
+    frame = items.frame if isinstance(items, Catalog) else items
     if settings.encoder == GIVEN:
-        raise InputError("these item vectors were given, not made from text; give the new items' vectors as well.")
-    catalog = _same_fields(items.frame if isinstance(items, Catalog) else items, settings.fields or ())
+        return _given_new(Catalog(frame), space, given)
+    if given is not None:
+        words = "these item vectors are made from text, so that is all new items need; leave their vectors out."
+        raise InputError(words, arguments=("vectors",))
+    catalog = _same_fields(frame, settings.fields or ())
     texts = item_texts(catalog)
     silent = np.array([not text for text in texts], dtype=bool)
     _refuse_missing(settings, catalog.item_ids.to_list(), texts)
     vectors = np.tile(space.missing_vector, (len(texts), 1))
     if not silent.all():
-        encoder = find_encoder(settings.encoder, _options(settings))
-        if space.state is not None:
-            encoder.restore(space.state)
+        encoder = encoder_of(settings, space.state)
         raw = encoder.encode([text for text in texts if text], progress)
         if raw.shape[1] != space.encoder_width:
             raise ArtifactError(
@@ -197,6 +170,17 @@ def embed_new(
             )
         vectors[~silent] = raw if space.projection is None else space.projection.apply(raw)
     return vectors
+
+
+def _given_new(catalog: Catalog, space: EmbeddingSpace, given: GivenVectors | None) -> NDArray[np.float32]:
+    if given is None:
+        words = "these item vectors were given, not made from text; give the new items' vectors as well."
+        raise InputError(words, arguments=("vectors",))
+    raw = given.in_catalogue_order(catalog)
+    if raw.shape[1] != space.encoder_width:
+        words = f"vectors of {raw.shape[1]} numbers, and those of the old items have {space.encoder_width}"
+        raise InputError(f"{given.source}: {words}; give vectors of the same kind.", arguments=("vectors",))
+    return raw if space.projection is None else space.projection.apply(raw)
 
 
 def _same_fields(frame: pl.DataFrame, fields: Sequence[str]) -> Catalog:
@@ -248,6 +232,14 @@ def _refuse_missing(settings: EmbeddingSettings, item_ids: Sequence[str], texts:
             f"{len(silent)} of {len(texts)} items have no text, first {silent[0]!r}; "
             "add text or set missing to mean or zero."
         )
+
+
+def encoder_of(settings: EmbeddingSettings, state: EncoderState | None) -> Encoder:
+    """The encoder that these settings name, with what it learned from a catalogue."""
+    encoder = find_encoder(settings.encoder, _options(settings))
+    if state is not None:
+        encoder.restore(state)
+    return encoder
 
 
 def _options(settings: EmbeddingSettings) -> SentenceOptions:

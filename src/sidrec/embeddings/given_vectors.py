@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,13 @@ from numpy.typing import NDArray
 
 from sidrec.core.checked_tables import UnreadableError, read_parquet
 from sidrec.core.errors import InputError
+from sidrec.core.mirroring import local
 from sidrec.data.catalog import Catalog
+from sidrec.data.item_table import read_item_table
+from sidrec.data.readers.chunks import plain_suffix
+from sidrec.data.readers.columns import Columns
+from sidrec.data.readers.frames import as_polars, is_frame
+from sidrec.data.readers.table import DELIMITED, JSON_LINES, read_items
 from sidrec.data.schema import ITEM_ID
 
 
@@ -60,14 +67,29 @@ class GivenVectors:
 
 
 def read_vectors(path: Path) -> GivenVectors:
-    """A .npy (catalogue order), .parquet (item_id, vector) or .safetensors file (`vectors`, catalogue order)."""
-    path = Path(path)
-    readers = {".npy": _read_npy, ".parquet": _read_parquet, ".safetensors": _read_safetensors}
-    if path.suffix not in readers:
+    """A .npy or .safetensors file (`vectors`) in catalogue order, or a table of item_id and vector or numbers."""
+    path = local(path)
+    readers = {".npy": _read_npy, ".safetensors": _read_safetensors, ".parquet": _read_parquet}
+    readers |= dict.fromkeys((*DELIMITED, *JSON_LINES), _read_text)
+    if plain_suffix(path) not in readers:
         raise InputError(f"{path}: vectors are read from {', '.join(readers)} files.")
     if not path.is_file():
         raise InputError(f"{path}: no such file of vectors.")
-    return readers[path.suffix](path)
+    return readers[plain_suffix(path)](path)
+
+
+def as_given(vectors: Any) -> GivenVectors:
+    """An array (one row per item, in the order of the items), a data frame with ids, or the path of a file."""
+    if isinstance(vectors, GivenVectors):
+        return vectors
+    if isinstance(vectors, str | Path):
+        return read_vectors(Path(vectors))
+    if is_frame(vectors):
+        return _from_frame(as_polars(vectors, "vectors"), Path("the given vectors"))
+    try:
+        return GivenVectors(_as_float32(np.asarray(vectors), Path("the given vectors")), "the given vectors")
+    except ValueError:
+        raise InputError("the given vectors are not all of one length; give one row of numbers per item.") from None
 
 
 def check_finite(vectors: NDArray[np.float32], item_ids: Sequence[str], source: str) -> None:
@@ -80,7 +102,7 @@ def check_finite(vectors: NDArray[np.float32], item_ids: Sequence[str], source: 
         )
 
 
-def _as_float32(values: NDArray[np.generic], path: Path) -> NDArray[np.float32]:
+def _as_float32(values: NDArray[np.generic], path: object) -> NDArray[np.float32]:
     if values.dtype.kind not in "fiu":
         raise InputError(f"{path}: holds {values.dtype} instead of numbers.")
     with np.errstate(over="ignore"):  # too large for float32 becomes infinite, which check_finite names by item
@@ -112,6 +134,14 @@ def _read_parquet(path: Path) -> GivenVectors:
         frame = read_parquet(path)
     except UnreadableError as error:
         raise InputError(f"{path}: {error}; export it again.") from None
+    return _from_frame(frame, path)
+
+
+def _read_text(path: Path) -> GivenVectors:
+    return _from_frame(read_item_table(read_items(path, Columns()), None).frame, path)
+
+
+def _from_frame(frame: pl.DataFrame, path: Path) -> GivenVectors:
     if ITEM_ID not in frame.columns:
         raise InputError(f"{path}: has no column {ITEM_ID}; it has: {', '.join(frame.columns)}.")
     if frame.is_empty() or frame.width == 1:
@@ -120,10 +150,13 @@ def _read_parquet(path: Path) -> GivenVectors:
     rest = frame.drop(ITEM_ID)
     if rest.width == 1 and isinstance(rest.to_series().dtype, pl.List | pl.Array):
         return GivenVectors(_from_lists(rest.to_series(), ids, path), path.name, ids)
+    words = [name for name, kind in rest.schema.items() if not kind.is_numeric()]
+    if words:
+        raise InputError(f"{path}, column {words[0]}: holds {rest[words[0]].dtype} instead of numbers; leave it out.")
     return GivenVectors(_as_float32(rest.to_numpy(), path), path.name, ids)
 
 
-def _from_lists(column: pl.Series, ids: list[str], path: Path) -> NDArray[np.float32]:
+def _from_lists(column: pl.Series, ids: list[str], path: object) -> NDArray[np.float32]:
     lengths = column.cast(pl.List(pl.Float32)).list.len().fill_null(0).to_numpy()
     odd = np.flatnonzero(lengths != lengths[:1])
     if len(odd):

@@ -5,7 +5,7 @@ Blocks lie on disk where a killed job should go on where it stopped, else in mem
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidrec.core.errors import ArtifactError
-from sidrec.core.progress import Progress
+from sidrec.core.progress import Progress, ProgressTask
 from sidrec.embeddings.base import Encoder, EncoderState
 from sidrec.embeddings.given_vectors import check_finite
 from sidrec.embeddings.item_embeddings import mean_vector
@@ -21,6 +21,8 @@ from sidrec.embeddings.projection import Projection
 from sidrec.embeddings.vector_file import create_vectors, open_vectors
 
 BLOCK_SIZE = 2048
+Encoding = Callable[[EncoderState | None, Sequence[tuple[int, list[str]]]], Iterator[tuple[int, NDArray[np.float32]]]]
+"""Encodes numbered blocks of texts somewhere else, by an encoder that learned this, and gives them in any order."""
 
 
 class Blocks:
@@ -122,26 +124,40 @@ def raw_from_array(vectors: NDArray[np.float32]) -> RawVectors:
 
 
 def raw_from_texts(
-    item_ids: Sequence[str], texts: Sequence[str], encoder: Encoder, directory: Path | None, progress: Progress
+    item_ids: Sequence[str],
+    texts: Sequence[str],
+    encoder: Encoder,
+    directory: Path | None,
+    progress: Progress,
+    elsewhere: Encoding | None = None,
 ) -> RawVectors:
     """Encode every different text once; with `directory` finished blocks are kept there and not made again."""
     row_of, distinct = _distinct(texts)
     names = {row: item_id for item_id, row in zip(reversed(item_ids), reversed(row_of.tolist()), strict=True)}
     encoder.fit(distinct)
     blocks = Blocks(len(distinct), directory)
+    missing = [block for block in range(len(blocks)) if blocks.get(block) is None]
+    pieces = [(block, distinct[blocks.rows(block)]) for block in missing]
     with progress.task("embedding texts", total=len(distinct)) as task:
-        for block in range(len(blocks)):
+        task.advance(len(distinct) - sum(len(piece) for _, piece in pieces))
+        for block, vectors in _here(encoder, pieces, task) if elsewhere is None else elsewhere(encoder.state(), pieces):
             rows = range(len(distinct))[blocks.rows(block)]
-            if blocks.get(block) is not None:
-                task.advance(len(rows))
-                continue
-            vectors = np.empty((len(rows), encoder.width), dtype=np.float32)
-            for which, encoded in encoder.batches(distinct[blocks.rows(block)]):
-                vectors[which] = encoded
-                task.advance(len(which))
             check_finite(vectors, [names[row] for row in rows], "the encoder")
             blocks.put(block, vectors)
+            if elsewhere is not None:
+                task.advance(len(rows))
     return RawVectors(blocks, row_of, encoder.state())
+
+
+def _here(
+    encoder: Encoder, pieces: Sequence[tuple[int, list[str]]], task: ProgressTask
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    for block, texts in pieces:
+        vectors = np.empty((len(texts), encoder.width), dtype=np.float32)
+        for which, encoded in encoder.batches(texts):
+            vectors[which] = encoded
+            task.advance(len(which))
+        yield block, vectors
 
 
 def _distinct(texts: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
+from sidrec.core.places import mirrored
 from sidrec.evaluation.figures import PerUser, per_user_metrics
 from sidrec.evaluation.results import Evaluation
 from sidrec.metrics.significance import PairedTest, holm, paired_bootstrap, paired_t_test
@@ -84,7 +85,9 @@ def _named(runs: Sequence[Run | Mapping[str, Run]]) -> dict[str, Evaluation]:
     pairs: list[tuple[str | None, Run]] = []
     for run in runs:
         pairs += run.items() if isinstance(run, Mapping) else [(None, run)]
-    folders = [Path(run).resolve() for name, run in pairs if name is None and not isinstance(run, Evaluation)]
+    for _, run in pairs:
+        _refuse_other(run)
+    folders = [mirrored(run).resolve() for name, run in pairs if name is None and not isinstance(run, Evaluation)]
     if len(set(folders)) < len(folders):
         raise InputError("the same run was given twice; name different runs.")
     short = len({folder.name for folder in folders}) == len(folders)
@@ -93,8 +96,15 @@ def _named(runs: Sequence[Run | Mapping[str, Run]]) -> dict[str, Evaluation]:
         if isinstance(run, Evaluation):
             named[_free(name or run.model, named)] = run
         else:
-            named[_free(name or (Path(run).resolve().name if short else str(run)), named)] = Evaluation.load(Path(run))
+            called = mirrored(run).resolve().name if short else str(run)
+            named[_free(name or called, named)] = Evaluation.load(Path(run))
     return named
+
+
+def _refuse_other(run: object) -> None:
+    if not isinstance(run, Evaluation | Path | str):
+        words = f"compare takes evaluations or their directories, not {type(run).__name__}"
+        raise InputError(f"{words}; sidrec.evaluate(model, data) makes one.")
 
 
 def _free(name: str, taken: Mapping[str, Evaluation]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,14 @@ import polars as pl
 
 from sidrec.core.artifacts import Origin, ensure, open_artifact, opened, write
 from sidrec.core.errors import InputError
+from sidrec.core.mirroring import local
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.evaluation import figures
 from sidrec.evaluation.protocol import EvaluationSettings, select_cases
 from sidrec.evaluation.ranks import collision_rate, rank_cases
 from sidrec.evaluation.results import KIND, Evaluation, Timing
+from sidrec.evaluation.view import View
 from sidrec.metrics.ranking import recall_at
 from sidrec.models.base import Recommender
 from sidrec.models.model_files import data_path
@@ -35,22 +37,38 @@ def evaluate(
     *,
     parts: Path | None = None,
     progress: Progress | None = None,
+    view: View | None = None,
 ) -> Evaluation:
-    """Rank the held-out item of every user; with `parts`, finished parts are kept there and not ranked again."""
+    """Rank the held-out item of every user; with `parts`, finished parts are kept there and not ranked again.
+
+    `view` is how the model sees the data, where the caller has looked already.
+    """
     settings = settings or EvaluationSettings()
-    check_same_data(model, data)
-    cases = select_cases(data, settings)
-    if len(cases) == 0:
-        raise InputError(f"no user has a {settings.split} item; prepare the data with a split that leaves some.")
-    found, seconds = [], 0.0
+    view = view or View.of(model, data)
+    every, cases = judged_cases(view, settings)
+    found, seconds, hits, done = [], 0.0, 0.0, 0
     with (progress or SilentProgress()).task(f"evaluating {model.key}", total=len(cases)) as task:
-        for part, spent in _all_parts(model, data, cases, settings, parts):
+        for part, spent in _all_parts(model, view, cases, settings, parts):
             found.append(part)
             seconds += spent
-            recall = recall_at(part["rank"].to_numpy(), settings.depth)
-            task.advance(part.height, **{f"recall@{settings.depth}": recall})
+            hits += part.height * recall_at(part["rank"].to_numpy(), settings.depth)
+            done += part.height
+            task.advance(part.height, **{f"recall@{settings.depth}": hits / done})  # of all users so far
     timing = Timing(seconds, len(cases) / max(seconds, 1e-9))
-    return summarise(model, data, settings, pl.concat(found, rechunk=True), timing)
+    result = summarise(model, data, settings, pl.concat(found, rechunk=True), timing)
+    return replace(result, other_data=view.told(every, cases))
+
+
+def judged_cases(view: View, settings: EvaluationSettings) -> tuple[Cases, Cases]:
+    """All users that are asked about, and those of them that may be judged; there must be some."""
+    every = select_cases(view.data, settings)
+    if len(every) == 0:
+        raise InputError(f"no user has a {settings.split} item; prepare the data with a split that leaves some.")
+    cases = view.fair(every)
+    if len(cases) == 0:
+        words = "this model was trained on another training part of this catalogue, the held-out item of every user"
+        raise InputError(f"{words} included; train it on this data.")
+    return every, cases
 
 
 def evaluate_saved(
@@ -59,6 +77,7 @@ def evaluate_saved(
     out: Path,
     settings: EvaluationSettings | None = None,
     progress: Progress | None = None,
+    trained_on: Dataset | None = None,
 ) -> Evaluation:
     """Judge a saved model and keep the findings in `out`; finished work is not done again."""
     settings, progress = settings or EvaluationSettings(), progress or SilentProgress()
@@ -71,8 +90,8 @@ def evaluate_saved(
 
     def judge() -> Evaluation:
         model = load_model(path)
-        check_same_data(model, data, name=str(path))
-        return _judged_into(out, origin, model, data, settings, progress)
+        view = View.of(model, data, str(path), trained_on)
+        return _judged_into(out, origin, model, view, settings, progress)
 
     return ensure(out, origin, judge, Evaluation.from_artifact, progress)
 
@@ -81,17 +100,21 @@ def evaluate_into(
     out: Path, origin: Origin, model: Recommender, data: Dataset, settings: EvaluationSettings, progress: Progress
 ) -> Evaluation:
     """Judge and keep the findings in `out`, or find them there."""
-    judge = partial(_judged_into, out, origin, model, data, settings, progress)
+
+    def judge() -> Evaluation:
+        return _judged_into(out, origin, model, View.of(model, data), settings, progress)
+
     return ensure(out, origin, judge, Evaluation.from_artifact, progress)
 
 
 def _judged_into(
-    out: Path, origin: Origin, model: Recommender, data: Dataset, settings: EvaluationSettings, progress: Progress
+    out: Path, origin: Origin, model: Recommender, view: View, settings: EvaluationSettings, progress: Progress
 ) -> Evaluation:
-    """A judgement that was cut off goes on where it stopped."""
+    """A judgement that was cut off goes on where it stopped; one that cannot be leaves nothing behind."""
+    judged_cases(view, settings)
     with write(out, origin, resumable=True) as directory:
         (directory / PARTS).mkdir(exist_ok=True)
-        result = evaluate(model, data, settings, parts=directory / PARTS, progress=progress)
+        result = evaluate(model, view.data, settings, parts=directory / PARTS, progress=progress, view=view)
         result.write_files(directory)
         shutil.rmtree(directory / PARTS)
     return result
@@ -104,26 +127,10 @@ def training_data(path: Path) -> Path:
     if data is None:
         words = "does not say where its training data are; give a prepared dataset."
         raise InputError(f"{path}: {words}", arguments=("data",))
-    if not data.exists():
+    if not local(data).exists():
         words = f"was trained on {data}, which is not there; say where it is now."
         raise InputError(f"{path}: {words}", arguments=("data",))
     return data
-
-
-def check_same_data(model: Recommender, data: Dataset, name: str = "this model") -> None:
-    """A model answers in items of its own catalogue and has seen its own training part; both must be the data's."""
-    if model.trained_on and model.trained_on == data.fingerprint:
-        return
-    if model.catalog.item_ids.to_list() != data.catalog.item_ids.to_list():
-        raise InputError(
-            f"{name}: was trained on another catalogue ({len(model.catalog)} items, the data has {data.n_items}); "
-            "evaluate it on the data it was trained on, or train it on this data."
-        )
-    if model.counts.tolist() != data.train_counts().tolist():
-        raise InputError(
-            f"{name}: was trained on another training part of this catalogue, so held-out items may not be new to it; "
-            "train it on this data."
-        )
 
 
 def summarise(
@@ -147,7 +154,7 @@ def summarise(
 
 
 def _all_parts(
-    model: Recommender, data: Dataset, cases: Cases, settings: EvaluationSettings, folder: Path | None
+    model: Recommender, view: View, cases: Cases, settings: EvaluationSettings, folder: Path | None
 ) -> Iterator[tuple[pl.DataFrame, float]]:
     """Parts in user order with the seconds each took: first those on disk, then freshly ranked ones."""
     begin = 0
@@ -157,7 +164,7 @@ def _all_parts(
     while begin < len(cases):
         rows = np.arange(begin, min(begin + settings.chunk, len(cases)))
         start = time.perf_counter()
-        part = rank_cases(model, data, cases.take(rows), settings)
+        part = rank_cases(model, view, cases.take(rows), settings)
         spent = time.perf_counter() - start
         if folder is not None:
             _write_part(folder, begin, part, spent)

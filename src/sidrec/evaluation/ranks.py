@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sidrec.data.dataset import Cases, Dataset
+from sidrec.data.dataset import Cases
 from sidrec.evaluation.protocol import EvaluationSettings
+from sidrec.evaluation.view import View
 from sidrec.metrics.ranking import MISSING, ranks_of
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import HasSemanticIds, ReportsRanks
-from sidrec.models.ranking import RankReport
+from sidrec.models.ranking import Ranking, RankReport
 from sidrec.models.request import Request
 
 
-def rank_cases(model: Recommender, data: Dataset, cases: Cases, settings: EvaluationSettings) -> pl.DataFrame:
+def rank_cases(model: Recommender, view: View, cases: Cases, settings: EvaluationSettings) -> pl.DataFrame:
     """One row per case; a rank of -1 means that the item is not among the first `settings.depth`."""
-    users = data.user_ids.gather(cases.users)
-    request = Request(cases.histories, settings.depth, exclude_seen=settings.exclude_seen, users=users.to_list())
+    users, asked = view.data.user_ids.gather(cases.users), view.translated(cases)
+    request = Request(asked.histories, settings.depth, view.candidates, settings.exclude_seen, users.to_list())
     report = _report(model, request)
-    item_ids = data.catalog.item_ids
+    known, targets = asked.targets >= 0, np.maximum(asked.targets, 0)
+    places, codes = ranks_of(report.ranking.items, targets), code_ranks(model, report, targets)
     return pl.DataFrame(
         {
             "user_id": users,
-            "target": item_ids.gather(cases.targets),
-            "rank": ranks_of(report.ranking.items, cases.targets),
-            "code_rank": code_ranks(model, report, cases.targets),
+            "target": view.data.catalog.item_ids.gather(cases.targets),
+            "rank": np.where(known, places, MISSING).astype(np.int32),
+            "code_rank": np.where(known, codes, MISSING).astype(np.int32),
             "history_length": cases.histories.lengths,
-            "target_count": model.counts[cases.targets],
+            "target_count": np.where(known, model.counts[targets], 0),
             "generated": report.generated,
             "invalid": report.invalid,
             "duplicates": report.duplicates,
@@ -75,9 +79,22 @@ def collision_rate(model: Recommender) -> float:
 
 
 def _report(model: Recommender, request: Request) -> RankReport:
-    if isinstance(model, ReportsRanks):
+    """Users of whose history nothing is known get the most popular items, which nothing generates."""
+    empty = request.histories.lengths == 0
+    if not isinstance(model, ReportsRanks) or empty.all():
+        return _of_ranking(model.rank(request))
+    if not empty.any():
         return model.rank_report(request)
-    ranking = model.rank(request)
+    rest, silent = np.flatnonzero(~empty), np.flatnonzero(empty)
+    found, popular = model.rank_report(request.take(rest)), _of_ranking(model.rank(request.take(silent)))
+    if isinstance(model, HasSemanticIds) and found.codes is not None:
+        items = popular.ranking.items[..., None]
+        popular = replace(popular, codes=np.where(items >= 0, model.semantic_ids.codes[items[..., 0]], -1))
+    order = np.argsort(np.concatenate([rest, silent]))
+    return found.followed_by(popular).take(order)
+
+
+def _of_ranking(ranking: Ranking) -> RankReport:
     generated = np.isfinite(ranking.scores)
     invalid = (generated & (ranking.items < 0)).sum(1)
     return RankReport(ranking, generated.sum(1), invalid, duplicates=np.zeros_like(invalid))

@@ -55,6 +55,27 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class OtherData:
+    """A model judged on data that it was not trained on: what it does not know counts as a miss."""
+
+    unknown_items: int
+    """Items of the data that the model does not know."""
+    unknown_targets: int
+    """Users whose held-out item is one of these."""
+    left_out_users: int
+    """Users who are not judged, because the model was trained on their held-out item."""
+
+    @property
+    def words(self) -> str:
+        left_out = f"; {self.left_out_users:,} users are left out, it was trained on their held-out item"
+        return (
+            f"trained on other data: {self.unknown_items:,} items of this data are unknown to it, and for "
+            f"{self.unknown_targets:,} users the item to find is one of them, which counts as a miss"
+            f"{left_out if self.left_out_users else ''}"
+        )
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Metrics are named `recall@10`, `ndcg@10`, `mrr@10`; those under `code_match_` count an equal ID as a hit."""
 
@@ -71,6 +92,8 @@ class Evaluation:
     timing: Timing
     ranks: pl.DataFrame
     """One row per user: user_id, target, rank, code_rank, history_length, target_count and the search's counts."""
+    other_data: OtherData | None = None
+    """What must be known of the figures of a model that was trained on other data."""
 
     def __repr__(self) -> str:
         seen = ", own items left out" if self.exclude_seen else ""
@@ -78,7 +101,8 @@ class Evaluation:
             f"  {name:<10} {self.metrics[name]:.4f}  ({interval.low:.4f} to {interval.high:.4f})"
             for name, interval in self.intervals.items()
         ]
-        return "\n".join([f"Evaluation({self.model}, {self.users:,} users, {self.split} items{seen})", *lines])
+        other = [] if self.other_data is None else [f"  {self.other_data.words}"]
+        return "\n".join([f"Evaluation({self.model}, {self.users:,} users, {self.split} items{seen})", *lines, *other])
 
     @property
     def recall(self) -> dict[int, float]:
@@ -94,6 +118,7 @@ class Evaluation:
 
     def findings(self) -> dict[str, Any]:
         """Everything but the time it took: equal for equal models, data and settings."""
+        other = {} if self.other_data is None else {"other_data": asdict(self.other_data)}
         return {
             "model": self.model,
             "dataset": self.dataset,
@@ -105,6 +130,7 @@ class Evaluation:
             "intervals": {name: [interval.low, interval.high] for name, interval in self.intervals.items()},
             "by_history_length": {name: asdict(part) for name, part in self.by_history_length.items()},
             "by_item_popularity": {name: asdict(part) for name, part in self.by_item_popularity.items()},
+            **other,
         }
 
     def save(self, path: Path | str, *, replace: bool = False) -> Path:
@@ -155,6 +181,7 @@ class _Findings:
     intervals: dict[str, tuple[float, float]]
     by_history_length: dict[str, SliceResult]
     by_item_popularity: dict[str, SliceResult]
+    other_data: OtherData | None = None
 
     def evaluation(self, metrics: dict[str, float], timing: Timing, ranks: pl.DataFrame) -> Evaluation:
         return Evaluation(
@@ -170,4 +197,5 @@ class _Findings:
             self.by_item_popularity,
             timing,
             ranks,
+            self.other_data,
         )

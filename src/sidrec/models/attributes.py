@@ -31,6 +31,13 @@ class Attributes:
             raise InputError(f"item_vectors.attributes: the catalogue has no column {missing[0]}; it has: {have}.")
         return cls({name: sorted(set(texts_of(catalog.frame[name])) - {""}) for name in columns})
 
+    def grown(self, catalog: Catalog) -> Attributes:
+        """Values keep their codes, those that are new get codes behind them."""
+        found = {name: set(texts_of(catalog.frame[name])) for name in self.values if name in catalog.frame.columns}
+        return Attributes(
+            {name: [*old, *sorted(found.get(name, set()) - {"", *old})] for name, old in self.values.items()}
+        )
+
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.values)

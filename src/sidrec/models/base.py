@@ -3,55 +3,59 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidrec.core.artifacts import Artifact, Origin, forget_work, opened, write
+from sidrec.core.artifacts import Artifact, forget_work, open_artifact, opened, write
 from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.given_paths import as_path
 from sidrec.core.locks import locked
-from sidrec.core.progress import Progress, SilentProgress
-from sidrec.core.replacing import GivesWay, refuse_other, replacing
-from sidrec.core.settings import LENGTH, RATE, Mark, Settings
-from sidrec.core.settings_table import in_brief
+from sidrec.core.pages.notebook import html_table
+from sidrec.core.progress import Progress, SilentProgress, terminal_progress
+from sidrec.core.replacing import refuse_other, replacing
+from sidrec.core.settings import Settings
+from sidrec.core.settings_table import changed_settings, in_brief
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.histories import Histories
 from sidrec.data.item_filter import FilterLike
-from sidrec.embeddings.embed import EmbeddingSettings
 from sidrec.models.capabilities import Searches
-from sidrec.models.content import PREFIX, named_content
+from sidrec.models.content import PREFIX, given_content, learned_content
+from sidrec.models.floor import beside_popularity
 from sidrec.models.item_ids import ItemIds
+from sidrec.models.lineage import Lineage
+from sidrec.models.live_catalog import LiveCatalog
 from sidrec.models.model_files import (
+    check_dataset,
     data_from,
     data_path,
     in_words,
-    leads,
     read_stock,
     read_training,
+    said_when_stopped,
     stored_settings,
     take_up,
-    training_directory,
     write_facts,
     write_stock,
 )
 from sidrec.models.ranking import Ranking, Recommendations
 from sidrec.models.records import Records
 from sidrec.models.request import Request, check_asked
-from sidrec.models.standing import Standing, gives_way, standing
+from sidrec.models.standing import SeenStates, Standing, refuse_changed_items
 from sidrec.models.stock import Stock
+from sidrec.models.successor import STARTED_FROM, refuse_other_items, refuse_who_cannot, successor_values
 from sidrec.training import checkpoints
+from sidrec.training.distributed import leads
 from sidrec.training.loop import check_machine
-from sidrec.training.options import TrainingOptions
 
 
-class Recommender(ABC):
+class Recommender(LiveCatalog, Lineage, ABC):
     """Base of every model of the registry.
 
     A subclass names its `Settings`, learns in `_fit`, ranks item indices in `_rank`, and writes and reads its own
@@ -66,17 +70,18 @@ class Recommender(ABC):
     def __init__(self, settings: Settings | None = None, *, key: str | None = None, **values: Any) -> None:
         if settings is not None and values:
             raise SettingsError("give either a settings object or single settings, not both.")
+        super().__init__()
         self.key = key or self.key
         self.settings = settings or self.settings_class.parse(values, owner=self.key, where=type(self).__name__)
-        self._stock: Stock | None = None
-        self._changing = threading.RLock()
-        """Held while items come and go: of two changes at once, none is lost."""
         self._training: dict[str, Any] = {}
         self._earlier: Artifact | None = None
+        self._start: Recommender | None = None
         self._records = Records()
+        self._seen = SeenStates()
         self.trained_on = ""
         self.data_path: Path | None = None
-        self._content: dict[str, str] | None = None
+        self.fits_size = False
+        """Whether sizes that nobody named are chosen by the data, for models that can."""
         self.ingredients: Path | None = None
         """A folder where vectors and IDs that `fit` makes are kept and found again; else they go with its work."""
 
@@ -85,6 +90,10 @@ class Recommender(ABC):
         row = [repr(self.key)] if self.key != type(self).key else []
         named = ", ".join([*row, *filter(None, [in_brief(self.settings)])])
         return f"{type(self).__name__}({named}): {self._state()}"
+
+    def _repr_html_(self) -> str:
+        rows = [("state", self._state()), *changed_settings(self.settings).items()]
+        return html_table(f"{type(self).__name__} ({self.key})", ["what", "value"], rows)
 
     def _state(self) -> str:
         if self._stock is None:
@@ -97,33 +106,71 @@ class Recommender(ABC):
         self,
         data: Dataset,
         *,
-        out: Path | None = None,
-        progress: Progress | None = None,
+        out: Path | str | None = None,
+        progress: Progress | Literal[False] | None = None,
         restart: bool = False,
         replace: bool = False,
     ) -> Self:
         """Learn from the training part of `data`; with `out`, unfinished work is kept beside it and resumed.
 
+        Progress is shown, unless it is False.
+
         Where `out` holds this model after fewer epochs or minutes, training goes on from there, unless `restart`; where
         it holds something else, that is replaced only with `replace`, when the new model is whole.
         """
+        check_dataset(data)
+        out = None if out is None else as_path(out, "out")
+        progress = (progress or terminal_progress()) if progress is not False and leads() else SilentProgress()
+        self.settle(data, progress)
         self._check(data)
-        self._content = None
+        removed = self._still_removed(data.catalog)
+        self._content = None if self._start is None else given_content(self._embeds_by())
+        self.started_from = self.started_from if self._start is not None else ""
         workdir = None if out is None else self.training_directory(out, data.fingerprint)
         with replacing(replace), locked(out) if out is not None and leads() else nullcontext():
             if out is not None and leads():
                 refuse_other(out, self.origin(data.fingerprint), self.gives_way(data.fingerprint))
+                refuse_changed_items(out)
             found = Standing() if out is None or restart else self.standing(out, data.fingerprint)
             self._earlier = found.artifact if found.goes_on else None
             if out is not None and workdir is not None and leads():
                 forget_work(out) if restart else self._go_on(workdir)
-            ids = self._fit(data, workdir, progress or SilentProgress())
+            with said_when_stopped(out, progress):
+                ids = self._fit(data, workdir, progress)
             self._records = Records.in_work(workdir if leads() else None)
-            self._stock = Stock(data.catalog, data.train_counts(), ids)
+            self._stock = Stock(data.catalog, data.train_counts(), ids, removed)
+            self._training |= beside_popularity(data, self._training, self.training_options, progress)
             self.trained_on, self.data_path = data.fingerprint, data.path
             if out is not None and leads():
                 self.save(out)
         return self
+
+    def settle(self, data: Dataset, progress: Progress) -> None:
+        """Choose what the settings leave open, and say so; `fit` does, who asks for an origin before does it first."""
+
+    def successor(self, **changes: Any) -> Self:
+        """The model for the next week's data, not fitted: its `fit` begins with what this one has learned.
+
+        Its settings are this one's but for `changes`, such as `training={"epochs": 5}`. Items are known by their ids:
+        old ones keep their semantic IDs, new ones get theirs from the same tokenizer, removed ones stay removed.
+        """
+        refuse_who_cannot(self, self.key)
+        model = type(self)(key=self.key, **successor_values(self.settings, changes))
+        refuse_other_items(self.settings, model.settings)
+        model._start, model.started_from, model.fits_size = self, learned_content(self), False
+        model._content, model.ingredients = given_content(model._embeds_by()), self.ingredients
+        return model
+
+    def _still_removed(self, catalog: Catalog) -> NDArray[np.bool_] | None:
+        """What was removed from the model that this one began with must not come back by itself."""
+        before = None if self._start is None else self._start.stock
+        if before is None or before.removed is None:
+            return None
+        items = before.catalog.index_of(catalog.item_ids.to_list())
+        gone: NDArray[np.bool_] = (items >= 0) & before.removed[items]
+        if gone.all():
+            raise InputError("every item of this data was removed from the earlier model; restore some of them first.")
+        return gone if gone.any() else None
 
     def _go_on(self, workdir: Path) -> None:
         """Begin where a cut-off or finished training of another length stopped, if there is one."""
@@ -160,28 +207,19 @@ class Recommender(ABC):
         """The same in item indices, for evaluation and batch jobs; empty histories get the most popular items."""
         return self._ranked(request, self.stock)
 
-    def remove_items(self, item_ids: Sequence[str]) -> None:
-        """Never recommend these again; in histories they keep their meaning."""
-        with self._changing:
-            self._stock = self.stock.without_items(item_ids)
-
-    def restore_items(self, item_ids: Sequence[str]) -> None:
-        """Recommend these again, which were removed; all of them or none."""
-        with self._changing:
-            self._stock = self.stock.with_items_back(item_ids)
-
     def save(self, path: Path | str, *, replace: bool = False) -> Path:
         """Write the model as an artefact, with the record of its training where there is one.
 
         An earlier state of it is replaced, anything else only with `replace`.
         """
-        path, stock = Path(path), self.stock
-        origin = self.origin(self.trained_on, stock)
-        with replacing(replace), write(path, origin, gives_way=self.gives_way(self.trained_on)) as directory:
+        path, stock = as_path(path, "where to save"), self.stock
+        origin, gives_way = self.origin(self.trained_on, stock), self._seen.guarding(self.gives_way(self.trained_on))
+        with replacing(replace), write(path, origin, gives_way=gives_way) as directory:
             self.write_state(directory)
             write_facts(directory, self.settings, {**self._training, **data_from(self.data_path, path)})
             self._records.write(directory, with_state=self._keeps_state(stock))
         forget_work(path)
+        self._seen.remember(open_artifact(path, "model", verify=False))
         self._records = dataclasses.replace(self._records, state=path)
         return path
 
@@ -206,9 +244,11 @@ class Recommender(ABC):
         settings = cls.settings_class.parse(stored_settings(artifact), owner=key, where=str(artifact.path))
         model = cls(settings, key=key)
         model.trained_on = artifact.made_from.get("dataset", "")
+        model.started_from = artifact.made_from.get(STARTED_FROM, "")
         model._content = {name: value for name, value in artifact.made_from.items() if name.startswith(PREFIX)}
         model._training, model.data_path = read_training(artifact), data_path(artifact)
         model._records = Records.of(artifact)
+        model._seen.remember(artifact)
         model._stock = read_stock(artifact, lambda catalog: model._read_files(artifact, catalog))
         return model
 
@@ -238,34 +278,11 @@ class Recommender(ABC):
     def _read_files(self, artifact: Artifact, catalog: Catalog) -> ItemIds | None:
         """Restore what was written; settings are already there."""
 
-    @property
-    def training_options(self) -> TrainingOptions | None:
-        """How it is trained; None for models that are not trained in epochs."""
-        return None
-
     def training_summary(self) -> dict[str, Any]:
         """Epochs, best epoch and value, seconds; empty for models that are not trained in epochs."""
         return dict(self._training)
 
-    def _made_from(self) -> dict[str, str]:
-        """Further fingerprints, for example of given semantic IDs."""
-        return {}
-
-    def _embeds_by(self) -> EmbeddingSettings | None:
-        """How it makes vectors of items itself, where it does."""
-        return None
-
-    def asked_by(self) -> dict[str, Any]:
-        """What decides its answers beside what it has learned, for example its search."""
-        return {}
-
     # ---- shared parts ---------------------------------------------------------------------------------------------
-
-    @property
-    def stock(self) -> Stock:
-        if self._stock is None:
-            raise self._not_fitted()
-        return self._stock
 
     @property
     def catalog(self) -> Catalog:
@@ -276,45 +293,6 @@ class Recommender(ABC):
         """Training counts per item."""
         return self.stock.counts
 
-    def origin(self, dataset: str, stock: Stock | None = None) -> Origin:
-        """What the model artefact is made from, known before training: equal origins give equal models.
-
-        Settings of the run and of the search are no part of it: `SETTINGS_FILE` keeps them.
-        With a `stock` also what happened to the catalogue since.
-        """
-        return self._origin(dataset, stock=stock)
-
-    def _origin(self, dataset: str, *without: Mark, stock: Stock | None = None) -> Origin:
-        options = self.training_options
-        changed = {} if stock is None or not stock.changed else {"catalog": stock.fingerprint}
-        return Origin(
-            "model",
-            settings={"model": self.key, "settings": self.settings.method_values(*without)},
-            made_from={"dataset": dataset, **self._made_from(), **self.named_content(), **changed},
-            seed=None if options is None else options.seed,
-        )
-
-    def named_content(self) -> dict[str, str]:
-        """What the settings lead to on the disk, looked at once: a trained model keeps what it was trained with."""
-        if self._content is None:
-            embedding = self._embeds_by()
-            self._content = {} if embedding is None else named_content(embedding)
-        return self._content
-
-    def training_directory(self, out: Path, dataset: str) -> Path:
-        """Where an unfinished training for `out` keeps its checkpoints; names of others of its kind begin alike."""
-        kind, line = self._origin(dataset, LENGTH, RATE), self._origin(dataset, LENGTH)
-        return training_directory(out, kind, line, self.origin(dataset))
-
-    def standing(self, out: Path, dataset: str) -> Standing:
-        """What lies at `out`, seen by this model before it is trained there on this dataset."""
-        wanted, line = self.origin(dataset), self._origin(dataset, LENGTH)
-        return standing(out, wanted, line, self.settings, self.training_options)
-
-    def gives_way(self, dataset: str) -> GivesWay:
-        """Which saved models are earlier states of this one, trained on this dataset."""
-        return gives_way(self._origin(dataset, LENGTH), self.settings)
-
     def _ranked(self, request: Request, stock: Stock) -> Ranking:
         return stock.ranked(request, lambda asked: self._rank(asked, stock))
 
@@ -324,6 +302,3 @@ class Recommender(ABC):
         if not isinstance(self, Searches):
             raise SettingsError(f"{self.key} does not search; leave the search settings out.")
         return self.parsed_search(search)
-
-    def _not_fitted(self) -> InputError:
-        return InputError(f"this {self.key} is not fitted yet; call fit(data) first or load a saved one.")

@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sidrec.core.choices import Between, Space
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
@@ -27,6 +28,11 @@ class BERT4RecSettings(AttentionSettings):
     """Probability with which each item of a cloze sample is masked."""
     last_only: float = Field(0.3, ge=0, le=1)
     """Share of samples that mask only their last item, as prediction does."""
+    tuned: ClassVar[Space] = {
+        **AttentionSettings.tuned,
+        "mask_ratio": Between(0.1, 0.6),
+        "last_only": Between(0.0, 0.6),
+    }
 
 
 class BERT4RecNetwork(ItemNetwork):

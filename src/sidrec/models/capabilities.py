@@ -5,22 +5,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Dataset
 from sidrec.data.item_filter import FilterLike
-from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
+from sidrec.embeddings.given_vectors import GivenVectors
 from sidrec.models.id_search import Generation
 from sidrec.models.ranking import RankReport
 from sidrec.models.request import Request
+from sidrec.sids.given_ids import IdSource
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenize import TokenizeSettings
-from sidrec.sids.tokenized_items import TokenizedItems
+
+if TYPE_CHECKING:
+    from sidrec.models.stock import Stock
 
 
 class HasSemanticIds(ABC):
@@ -36,8 +41,8 @@ class HasSemanticIds(ABC):
         return None
 
     @abstractmethod
-    def use_semantic_ids(self, source: Path | TokenizedItems, data: Dataset) -> None:
-        """Take ready semantic IDs of this data (or the directory they are in) instead of making them; before `fit`."""
+    def use_semantic_ids(self, source: IdSource, data: Dataset) -> None:
+        """Take ready semantic IDs of this data instead of making them, before `fit`: a directory, a table, a value."""
 
 
 class HasItemVectors(ABC):
@@ -49,11 +54,18 @@ class HasItemVectors(ABC):
 
 
 class AddsItems(ABC):
-    """Can recommend new items without training."""
+    """Can recommend new items without training: `add_items` takes them in."""
 
     @abstractmethod
-    def add_items(self, items: Any) -> list[str]:
-        """Take new items in, all or none; `items` is a data frame with `item_id` and columns of the catalogue."""
+    def _with_new_items(self, stock: Stock, frame: pl.DataFrame, given: GivenVectors | None) -> Stock:
+        """The stock with these rows of its catalogue's columns behind the old ones; raises and changes nothing, or all.
+
+        Whatever the model holds by item has grown when this comes back.
+        """
+
+
+class LearnsOn:
+    """Can begin with what an earlier one of its kind has learned: `successor` gives such a model."""
 
 
 class Searches(ABC):
@@ -93,6 +105,7 @@ class Explains(ABC):
         exclude_seen: bool = False,
         allow: FilterLike | None = None,
         deny: FilterLike | None = None,
+        user: str | None = None,
     ) -> Generation:
         """One generation with everything that happened in it."""
 

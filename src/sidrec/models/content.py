@@ -6,12 +6,16 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from sidrec.core.artifacts import Origin, open_artifact
 from sidrec.core.errors import InputError
 from sidrec.core.storage import sha256_of, sha256_of_folder
-from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.data.schema import ITEM_ID
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.encoders import identity_of
 from sidrec.models.ingredients import is_saved
+from sidrec.models.model_files import CATALOG_FILE, COUNT
 
 if TYPE_CHECKING:
     from sidrec.models.base import Recommender
@@ -33,10 +37,28 @@ def named_content(embedding: EmbeddingSettings, prefix: str = PREFIX) -> dict[st
     return {prefix + name: value for name, value in found.items()}
 
 
+def given_content(embedding: EmbeddingSettings | None, prefix: str = PREFIX) -> dict[str, str]:
+    """The same for a model that takes the IDs of an earlier one: only a file of own vectors may be read again."""
+    file = None if embedding is None else embedding.vectors
+    return {} if file is None or not file.is_file() else {f"{prefix}vectors": sha256_of(file)}
+
+
 def content_of(model: Recommender) -> str:
     """A hash of all that decides a model's answers: weights, catalogue, IDs, settings, and how it searches."""
+    facts = {"model": model.key, "settings": model.settings.method_values(), "asked": model.asked_by()}
+    return Origin("content", {**facts, "files": _hash_of_state(model)}).fingerprint
+
+
+def learned_content(model: Recommender) -> str:
+    """A hash of all that a successor takes over: weights, IDs, which items there are; not their prices or titles."""
+    facts = {"model": model.key, "settings": model.settings.method_values()}
+    return Origin("content", {**facts, "files": _hash_of_state(model, facts=False)}).fingerprint
+
+
+def _hash_of_state(model: Recommender, *, facts: bool = True) -> str:
     with tempfile.TemporaryDirectory() as folder:
         model.write_state(Path(folder))
-        files = sha256_of_folder(Path(folder))
-    facts = {"model": model.key, "settings": model.settings.method_values(), "asked": model.asked_by(), "files": files}
-    return Origin("content", facts).fingerprint
+        if not facts:
+            catalog = Path(folder) / CATALOG_FILE
+            pl.read_parquet(catalog).select(ITEM_ID, COUNT).write_parquet(catalog)
+        return sha256_of_folder(Path(folder))

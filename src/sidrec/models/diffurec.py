@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sidrec.core.choices import Between, OneOf, Space
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import Histories
@@ -34,6 +35,11 @@ class DiffuRecSettings(AttentionSettings):
     """Fresh noise at inference: 1 draws from the posterior, 0 is the deterministic path."""
     uncertainty: float = Field(0.01, ge=0)
     """Mean and deviation (delta) of the random weights with which the noisy target is mixed into the history."""
+    tuned: ClassVar[Space] = {
+        **AttentionSettings.tuned,
+        "n_steps": OneOf((16, 32, 64)),
+        "uncertainty": Between(0.001, 0.1, log=True),
+    }
 
 
 class DiffuRecNetwork(ItemNetwork):

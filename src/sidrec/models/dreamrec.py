@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sidrec.core.choices import Between, OneOf, Space
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places
@@ -34,6 +35,12 @@ class DreamRecSettings(AttentionSettings):
     """How far generation moves away from the vector without a history (w); 0 is the plain conditional model."""
     condition_dropout: float = Field(0.1, ge=0, le=1)
     """Probability with which training hides the history, so that the unconditional vector is learned too (p)."""
+    tuned: ClassVar[Space] = {
+        **AttentionSettings.tuned,
+        "d_model": OneOf((128, 256, 512)),
+        "guidance_strength": Between(0.0, 6.0),
+        "condition_dropout": Between(0.05, 0.3),
+    }
 
     @model_validator(mode="after")
     def _learns_no_scores(self) -> Self:

@@ -9,6 +9,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from sidrec.core.choices import OneOf, Space
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective, Places
@@ -28,6 +29,10 @@ class GRU4RecSettings(ItemScorerSettings):
     """Negatives are drawn by training count to this power: 0 is uniform, 1 by popularity (`bpr-max`)."""
     score_regularization: float = Field(1.0, ge=0)
     """Weight of the squared scores of the negatives (`bpr-max`)."""
+    tuned: ClassVar[Space] = {
+        **ItemScorerSettings.tuned,
+        "n_layers": OneOf((1, 2)),
+    }
 
 
 class GRU4RecNetwork(CausalNetwork):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from sidrec.core.errors import SettingsError, TrainingError
+from sidrec.core.pages.notebook import html_lines
 from sidrec.core.settings import Settings
 from sidrec.decoding.diffusion import Predict, SearchResult, search
 from sidrec.decoding.drawing import draw, tell
@@ -46,8 +47,8 @@ class SearchSettings(Settings):
     one pass. Both are approximations of the beam search that never leave the catalogue."""
     narrowing: tuple[int, ...] | None = None
     """Beam size per filled slot instead of one size for all, for example (50, 50, 20, 10)."""
-    lazy: bool = False
-    """Expand the best beams first and stop when no other beam can matter: the same result."""
+    lazy: bool | None = None
+    """Expand the best beams first, stop when no other beam can matter: the same result. None: where a beam is dear."""
 
     def plan(self, k: int, n_codes: int) -> SearchPlan:
         """These settings as the search's plain numbers; what cannot be done is refused."""
@@ -90,13 +91,20 @@ class Generation:
     trace: Trace
     constraint: UserConstraint
     """Which items the user may get; knows what still fits a candidate."""
+    titles: Sequence[str] = field(default=(), repr=False, compare=False)
+    """Of the catalogue's items; a model that explains itself puts them here."""
 
-    def in_words(self, titles: Sequence[str]) -> list[str]:
+    def in_words(self, titles: Sequence[str] | None = None) -> list[str]:
         """The steps, drawn line by line; `titles` name the catalogue's items."""
-        return draw(tell(self.trace, titles, self.constraint))
+        return draw(tell(self.trace, self.titles if titles is None else titles, self.constraint))
 
     def __repr__(self) -> str:
-        return f"Generation({int((self.ranking.items >= 0).sum())} items in {len(self.trace.steps)} steps)"
+        """Where it knows the titles, it draws itself."""
+        head = f"Generation({int((self.ranking.items >= 0).sum())} items in {len(self.trace.steps)} steps)"
+        return "\n".join([head, *self.in_words()]) if len(self.titles) else head
+
+    def _repr_html_(self) -> str:
+        return html_lines(repr(self))
 
 
 @dataclass(frozen=True)
@@ -137,6 +145,8 @@ class IdSearch:
     users_at_once: int
     device: torch.device | None = None
     """Where `predict` answers and the search runs (None: here); only what was found comes back."""
+    dear_beams: bool = False
+    """Whether a beam costs so much that asking for the best ones first pays."""
 
     def rank(self, request: Request) -> Ranking:
         return self.report(request).ranking
@@ -191,7 +201,8 @@ class IdSearch:
         return search(predict, n_users, plan, limits, device=self.device).cpu()
 
     def _plan(self, request: Request) -> SearchPlan:
-        return self.settings.plan(request.k, self.space.codes.shape[1])
+        plan = self.settings.plan(request.k, self.space.codes.shape[1])
+        return replace(plan, lazy_block=LAZY_BLOCK) if self.settings.lazy is None and self.dear_beams else plan
 
     def _ask(self, request: Request) -> Ask:
         cut = request.histories.last(self.max_history)

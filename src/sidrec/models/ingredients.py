@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sidrec.core.artifacts import ensure
 from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.mirroring import local
 from sidrec.core.progress import Progress
 from sidrec.core.stages import Stage, named
 from sidrec.data.dataset import Dataset
-from sidrec.embeddings.embed import EmbeddingSettings, embed_catalog
+from sidrec.embeddings.embed import embed_catalog
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.given_vectors import GivenVectors
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.models.capabilities import HasItemVectors, HasSemanticIds
@@ -181,7 +183,7 @@ def model_named(data: Data, name: str, settings: Mapping[str, Any]) -> TrainedMo
         return TrainedModel(data, name, settings, seed=dict(settings.get("training", {})).get("seed", 0))
     if settings:
         raise SettingsError(f"embedding.model_settings: {name} is trained already; leave them out.")
-    return SavedModel(Path(name))
+    return SavedModel(local(name))
 
 
 def is_saved(name: str) -> bool:
@@ -191,7 +193,7 @@ def is_saved(name: str) -> bool:
     try:
         find_model(name)
     except SettingsError:
-        if not Path(name).is_dir():
+        if not local(name).is_dir():
             raise
         return True
     return False

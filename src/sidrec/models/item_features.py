@@ -20,10 +20,13 @@ from sidrec.core.stages import Stages
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.statistics import filled_rows, is_text
-from sidrec.embeddings.embed import EmbeddingSettings, embedded_at
+from sidrec.embeddings.embed import embedded_at
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.encoders import GIVEN
+from sidrec.embeddings.given_vectors import GivenVectors
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.models.attributes import Attributes
+from sidrec.models.growth import Growth
 from sidrec.models.ingredients import Ids, Vectors, in_memory, inside
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.text_vectors import TextVectors
@@ -86,9 +89,16 @@ class ItemFacts:
             warm=None if warm is None else torch.from_numpy(warm),
         )
 
-    def with_new_items(self, items: Catalog) -> ItemFacts:
+    def with_new_items(self, items: Catalog, given: GivenVectors | None = None) -> ItemFacts:
         """The same with new items behind the old ones."""
-        return self if self.text is None else replace(self, text=self.text.with_new_items(items))
+        return self if self.text is None else replace(self, text=self.text.with_new_items(items, given))
+
+    def grown(self, growth: Growth, given: GivenVectors | None = None) -> ItemFacts:
+        """For another catalogue of the shop."""
+        return ItemFacts(
+            None if self.text is None else self.text.grown(growth, given),
+            None if self.attributes is None else self.attributes.grown(growth.catalog),
+        )
 
     def write_files(self, directory: Path) -> None:
         if self.text is not None:

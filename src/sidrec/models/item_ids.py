@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,15 +12,20 @@ from numpy.typing import NDArray
 
 from sidrec.core.artifacts import Artifact
 from sidrec.core.errors import ArtifactError, InputError
+from sidrec.core.mirroring import local
 from sidrec.core.progress import Progress
 from sidrec.core.stages import Stages
 from sidrec.data.catalog import Catalog
 from sidrec.data.dataset import Dataset
 from sidrec.data.schema import ITEM_ID
 from sidrec.decoding.search_space import ItemSearchSpace
-from sidrec.embeddings.embed import EmbeddingSettings, embed_new
+from sidrec.embeddings.embed import embed_new
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.encoders import GIVEN
+from sidrec.embeddings.given_vectors import GivenVectors
+from sidrec.models.growth import Growth
 from sidrec.models.ingredients import Ids, Vectors, in_memory, inside
+from sidrec.sids.given_ids import IdSource, given_ids
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenize import TokenizeSettings
 from sidrec.sids.tokenized_items import TokenizedItems
@@ -50,10 +54,17 @@ class ItemIds:
         return cls(Stages(inside(workdir), progress).get(ids))
 
     @classmethod
-    def take(cls, source: Path | TokenizedItems) -> ItemIds:
-        """Ready IDs, for example those of a `sids` artefact."""
-        tokenized = source if isinstance(source, TokenizedItems) else TokenizedItems.load(source)
-        return cls(tokenized, tokenized.ids.fingerprint)
+    def take(cls, source: IdSource, catalog: Catalog) -> ItemIds:
+        """Ready IDs of these items: a `sids` artefact, or a table of somebody's own codes."""
+        if isinstance(source, TokenizedItems):
+            tokenized = source
+        elif not isinstance(source, Path | str) or local(source).is_file():
+            tokenized = given_ids(local(source) if isinstance(source, Path | str) else source, catalog)
+        else:
+            tokenized = TokenizedItems.load(Path(source))
+        taken = cls(tokenized, tokenized.ids.fingerprint)
+        taken.check_catalog(catalog, str(source) if isinstance(source, Path | str) else "the given IDs")
+        return taken
 
     def check_catalog(self, catalog: Catalog, name: str) -> None:
         """IDs of another catalogue are refused; `name` is how the caller calls these."""
@@ -77,16 +88,25 @@ class ItemIds:
         """Where a search for IDs may go; its any-order index is shared by all requests on this catalogue."""
         return ItemSearchSpace(self.codes, self.semantic_ids.codebook_sizes)
 
-    def with_new_items(self, frame: pl.DataFrame) -> ItemIds:
+    def with_new_items(self, frame: pl.DataFrame, given: GivenVectors | None = None) -> ItemIds:
         """The same IDs and, behind them, those the frozen tokenizer gives to the rows of `frame`."""
         space = self.tokenized.space
-        if space is None or space.settings.get("encoder") == GIVEN:
+        self.tokenized.frozen_tokenizer()
+        if space is None:
+            raise InputError("nothing is known of how these semantic IDs were made; train again with the new items.")
+        if given is None and space.settings.get("encoder") == GIVEN:
             raise InputError(
                 "these semantic IDs were made from given vectors, or those of a model, so the text of new items says "
-                "nothing; train again with them."
+                "nothing; give the vectors of the new items, or train again with them.",
+                arguments=("vectors",),
             )
-        vectors = embed_new(Catalog(frame), space)
+        vectors = embed_new(Catalog(frame), space, given=given)
         return replace(self, tokenized=self.tokenized.with_new_items(vectors, frame[ITEM_ID].to_list()))
+
+    def grown(self, growth: Growth, given: GivenVectors | None = None) -> ItemIds:
+        """For another catalogue of the shop: items that have an ID keep it, the frozen tokenizer gives the others'."""
+        ids = self.with_new_items(growth.new.frame, given) if len(growth.new) else self
+        return ItemIds(replace(ids.tokenized, ids=ids.semantic_ids.take(growth.rows)))
 
     def write_files(self, directory: Path) -> None:
         self.tokenized.write_files(directory)
@@ -95,21 +115,3 @@ class ItemIds:
     def read_files(cls, artifact: Artifact) -> ItemIds:
         given = artifact.made_from.get("sids", "")
         return cls(TokenizedItems.read_files(artifact, given), given)
-
-
-def as_catalog_rows(items: Any, like: pl.DataFrame) -> pl.DataFrame:
-    """A polars or pandas frame of new items in the catalogue's columns; ids become strings."""
-    frame = items if isinstance(items, pl.DataFrame) else pl.from_pandas(items)
-    if ITEM_ID not in frame.columns:
-        raise InputError(f"new items need a column {ITEM_ID}; the frame has: {', '.join(frame.columns)}.")
-    unknown = [name for name in frame.columns if name not in like.columns]
-    if unknown:
-        raise InputError(f"new items have a column {unknown[0]} that the catalogue has not; drop or rename it.")
-    columns = []
-    for name, dtype in like.schema.items():
-        column = frame[name] if name in frame.columns else pl.Series(name, [None] * frame.height)
-        try:
-            columns.append(column.cast(dtype))
-        except pl.exceptions.PolarsError:
-            raise InputError(f"new items: column {name} is {column.dtype}, the catalogue has {dtype}.") from None
-    return pl.DataFrame(columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from sidrec.core.artifacts import Artifact
+from sidrec.core.choices import Between, OneOf, Space
 from sidrec.core.progress import Progress
 from sidrec.core.settings import RUN, Settings
 from sidrec.data.catalog import Catalog
@@ -20,9 +21,11 @@ from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import MOST_HISTORY
 from sidrec.decoding.nearest import NearestItems, best_candidates, n_candidates
 from sidrec.decoding.top_k import top_items
-from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.models.base import Recommender
-from sidrec.models.capabilities import HasItemVectors
+from sidrec.models.capabilities import HasItemVectors, LearnsOn
+from sidrec.models.growth import Growth
+from sidrec.models.inherit import inherit_items
 from sidrec.models.item_features import Describer, ItemFacts, ItemVectorSettings, saved_ids
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.item_objective import METRIC, ItemNetwork, ItemObjective, scores_of, user_queries
@@ -69,6 +72,15 @@ class ItemScorerSettings(Settings):
     index_from: Annotated[int | None, RUN] = Field(1_000_000, ge=1)
     """Items from which the best are looked for by a compressed scan and then scored exactly; null scores all."""
     training: ItemTraining = Field(default_factory=ItemTraining)
+    tuned: ClassVar[Space] = {
+        "d_model": OneOf((32, 64, 128, 256)),
+        "n_layers": OneOf((1, 2, 3)),
+        "dropout": Between(0.1, 0.6),
+        "max_history": OneOf((10, 20, 50)),
+        "training.batch_size": OneOf((128, 256, 512)),
+        "training.learning_rate": Between(3e-4, 1e-2, log=True),
+        "training.weight_decay": OneOf((0.0, 0.01, 0.05, 0.1)),
+    }
 
     def vectors(self, n_items: int, features: ItemFeatures, n_extra: int = 0) -> ItemVectors:
         """The items' table as set; `n_extra` rows stand for no item."""
@@ -90,6 +102,7 @@ class AttentionSettings(ItemScorerSettings):
     """What the item-ID models with attention have in addition."""
 
     n_heads: int = Field(2, ge=1)
+    tuned: ClassVar[Space] = {**ItemScorerSettings.tuned, "n_heads": OneOf((1, 2, 4))}
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:
@@ -98,7 +111,7 @@ class AttentionSettings(ItemScorerSettings):
         return self
 
 
-class ItemScorer(Recommender, HasItemVectors):
+class ItemScorer(Recommender, HasItemVectors, LearnsOn):
     """Fits a network on THE loop and ranks by dot products; a model adds its network and its training task."""
 
     settings_class: ClassVar[type[Settings]] = ItemScorerSettings
@@ -125,28 +138,39 @@ class ItemScorer(Recommender, HasItemVectors):
 
     def _check(self, data: Dataset) -> None:
         super()._check(data)
-        if self.settings.item_vectors.codes and self._given is None:
+        if self.settings.item_vectors.codes and self._given is None and self._start is None:
             self.settings.tokenize.check(data.n_items)
 
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds | None:
         parts, counts = self.settings.item_vectors, data.train_counts()
         if self._given is not None:
             self._given.check_catalog(data.catalog, "the given IDs")
-        if self._earlier is not None:
-            ids, facts = saved_ids(self._earlier), ItemFacts.read_files(self._earlier)
-        else:
-            describer = Describer(parts, self.settings.embedding, self.settings.tokenize)
-            ids, facts = describer.describe(data, progress, self.ingredients or workdir, self._given)
+        ids, facts = self._description(data, workdir, progress)
         features = facts.features(data.catalog, ids, counts >= parts.identity_from if parts.identity_from else None)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.settings.training.seed)
             network = self._build(data.n_items, features)
+        if self._start is not None:
+            inherit_items(network, cast(Self, self._start)._fitted(), Growth(self._start.catalog, data.catalog))
         options = self._trained_before(network, data, workdir, progress)
         objective = self._objective(data, self._validation_sample(data), features)
         result = train(network, objective, options, workdir=workdir, progress=progress, name=self.key)
         self._training = result.summary()
         self._facts, self.network = facts, network.eval()
         return ids
+
+    def _description(self, data: Dataset, workdir: Path | None, progress: Progress) -> tuple[ItemIds | None, ItemFacts]:
+        """What is known of the items: found in the model it goes on from, taken over, or made."""
+        if self._earlier is not None:
+            return saved_ids(self._earlier), ItemFacts.read_files(self._earlier)
+        embedding, start = self.settings.embedding, cast(Self | None, self._start)
+        if start is None:
+            describer = Describer(self.settings.item_vectors, embedding, self.settings.tokenize)
+            return describer.describe(data, progress, self.ingredients or workdir, self._given)
+        growth, ids = Growth(start.catalog, data.catalog), start.stock.ids
+        progress.note(f"{self.key}: {growth.words}")
+        given = growth.given(embedding)
+        return None if ids is None else ids.grown(growth, given), start._facts.grown(growth, given)
 
     def _trained_before(
         self,
@@ -251,6 +275,13 @@ class ItemScorer(Recommender, HasItemVectors):
         self._given = ids if ids is not None and ids.given else None
         self._facts, self.network = facts, network.eval()
         return ids
+
+    def _look_again(self, stock: Stock) -> None:
+        """Attributes are codes of the items' vectors; text stays as it was read."""
+        if self._facts.attributes is not None:
+            network = self._fitted()
+            items = network.items.grown(self._facts.features(stock.catalog, stock.ids), len(stock))
+            self.network = network.with_items(items)
 
     def _fitted(self) -> ItemNetwork:
         if self.network is None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 from torch import Tensor, nn
 
+from sidrec.core.choices import Between, OneOf, Space
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
 from sidrec.models.item_objective import CausalNetwork, ItemObjective, NextItemObjective
@@ -23,6 +24,11 @@ class LRURecSettings(ItemScorerSettings):
     """Smallest starting modulus of the recurrence's eigenvalues: how fast the fastest state forgets."""
     max_modulus: float = Field(0.99, gt=0, lt=1)
     """Largest starting modulus."""
+    tuned: ClassVar[Space] = {
+        **ItemScorerSettings.tuned,
+        "state_factor": OneOf((1, 2, 4)),
+        "min_modulus": Between(0.5, 0.9),
+    }
 
     @property
     def moduli(self) -> tuple[float, float]:

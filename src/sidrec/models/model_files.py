@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -13,9 +15,12 @@ import polars as pl
 from sidrec.core.artifacts import Artifact, Origin, work_directory, write_json
 from sidrec.core.checked_files import damaged
 from sidrec.core.checked_tables import read_table
-from sidrec.core.errors import ArtifactError
+from sidrec.core.errors import ArtifactError, InputError
+from sidrec.core.places import is_uri, mirrored, uri_of
+from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.data.catalog import Catalog
+from sidrec.data.dataset import Dataset
 from sidrec.data.schema import ITEM_ID
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.stock import Stock
@@ -28,9 +33,24 @@ WEIGHTS_FILE = "weights.safetensors"
 COUNT = "train_count"
 
 
-def leads() -> bool:
-    """Whether this process may write: the first of those started by `accelerate launch` or torchrun, or one alone."""
-    return os.environ.get("RANK", "0") == "0"
+def check_dataset(data: object) -> None:
+    """What `fit` takes."""
+    if not isinstance(data, Dataset):
+        words = "sidrec.read_dataset makes one of files or data frames."
+        raise InputError(f"fit takes a dataset, not {type(data).__name__}; {words}")
+
+
+@contextmanager
+def said_when_stopped(out: Path | None, progress: Progress) -> Iterator[None]:
+    """Ctrl-C in Python: what was saved, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "nothing is kept; with out=DIRECTORY a training can be stopped and gone on with."
+        if out is not None:
+            kept = f"the unfinished training for {out} is kept; the same fit(data, out=...) goes on from there."
+        progress.note(f"stopped: {kept}")
+        raise
 
 
 def take_up(directory: Path, *, at_any_rate: bool = False, within: int | None = None) -> bool:
@@ -77,7 +97,7 @@ def read_stock(artifact: Artifact, read_ids: Callable[[Catalog], ItemIds | None]
     if not artifact.has(REMOVED_FILE):
         return stock
     gone = read_table(artifact.file(REMOVED_FILE), {ITEM_ID: "id"})[ITEM_ID].to_list()
-    return stock.without_items(gone) if gone else stock
+    return replace(stock.without_items(gone), changed=stock.changed) if gone else stock
 
 
 def write_facts(directory: Path, settings: Settings, training: Mapping[str, Any]) -> None:
@@ -115,9 +135,19 @@ def data_path(artifact: Artifact) -> Path | None:
     found = artifact.json(TRAINING_FILE).get(DATA)
     if not isinstance(found, str | None) or "\0" in (found or ""):
         raise damaged(artifact.file(TRAINING_FILE), "data is no path")
-    return None if found is None else Path(os.path.normpath(artifact.path.absolute() / found))
+    if found is None or is_uri(found):
+        return None if found is None else mirrored(found)
+    return Path(os.path.normpath(artifact.path.absolute() / found))
 
 
 def data_from(data: Path | None, path: Path) -> dict[str, str]:
-    """Where the training data lie, seen from the model at `path`, so that both can move together."""
-    return {} if data is None else {DATA: os.path.relpath(data.absolute(), path.absolute())}
+    """Where the training data lie, seen from the model at `path`, so that both can move together.
+
+    Where only one of them lies at a URI, they cannot.
+    """
+    if data is None:
+        return {}
+    uri = uri_of(data)
+    if (uri is None) != (uri_of(path) is None):
+        return {DATA: uri or str(data.absolute())}
+    return {DATA: os.path.relpath(data.absolute(), path.absolute())}

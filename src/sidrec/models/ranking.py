@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sidrec.core.pages.notebook import html_table
+
 _SHOWN_LISTS, _SHOWN_ITEMS = 3, 10
 
 
@@ -32,6 +34,29 @@ class RankReport:
     codes: NDArray[np.int32] | None = None
     """(users, k, n_codes) IDs as generated, invalid ones included: the authors' list, for code match."""
 
+    def followed_by(self, other: RankReport) -> RankReport:
+        """The same with other users behind these."""
+        return RankReport(
+            Ranking(
+                np.concatenate([self.ranking.items, other.ranking.items]),
+                np.concatenate([self.ranking.scores, other.ranking.scores]),
+            ),
+            np.concatenate([self.generated, other.generated]),
+            np.concatenate([self.invalid, other.invalid]),
+            np.concatenate([self.duplicates, other.duplicates]),
+            None if self.codes is None or other.codes is None else np.concatenate([self.codes, other.codes]),
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> RankReport:
+        """These users, in this order."""
+        return RankReport(
+            Ranking(self.ranking.items[rows], self.ranking.scores[rows]),
+            self.generated[rows],
+            self.invalid[rows],
+            self.duplicates[rows],
+            None if self.codes is None else self.codes[rows],
+        )
+
 
 @dataclass(frozen=True)
 class Recommendations:
@@ -53,6 +78,18 @@ class Recommendations:
         more = len(self.item_ids) - len(shown)
         rest = [f"and {more:,} more"] if more else []
         return "\n".join([f"Recommendations({len(self.item_ids):,} lists)", *self.notes, *shown, *rest])
+
+    def _repr_html_(self) -> str:
+        """The same lists as tables."""
+        tables = [self._table(request) for request in range(min(len(self.item_ids), _SHOWN_LISTS))]
+        more = len(self.item_ids) - len(tables)
+        return "".join([*tables, f"<p>and {more:,} more lists</p>" if more else ""])
+
+    def _table(self, request: int) -> str:
+        note = ": the most popular, nothing of the history is known" if self.fallback[request] else ""
+        lists = zip(self.item_ids[request], self.titles[request], self.scores[request], strict=True)
+        rows = [(rank, *row) for rank, row in enumerate(lists, 1)]
+        return html_table(f"list {request}{note}", ["rank", "item_id", "title", "score"], rows[:_SHOWN_ITEMS])
 
     def _shown(self, request: int) -> str:
         note = " (most popular: nothing of the history is known)" if self.fallback[request] else ""

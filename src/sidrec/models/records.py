@@ -10,6 +10,8 @@ from sidrec.core.artifacts import MANIFEST, Artifact, sha256_of
 from sidrec.training import checkpoints
 
 FILES = ("history.jsonl", "curve.svg")
+BOARD = "tensorboard"
+"""Folder of what a tracker wrote: `tensorboard --logdir MODEL` shows it."""
 _STATE = f"{checkpoints.NAME}/{MANIFEST}"
 
 
@@ -29,13 +31,15 @@ class Records:
         if workdir is None:
             return cls()
         files = {name: (workdir / name).read_bytes() for name in FILES if (workdir / name).is_file()}
+        files |= {f"{BOARD}/{log.name}": log.read_bytes() for log in sorted(workdir.rglob("events.out.tfevents.*"))}
         there = (workdir / _STATE).is_file()
         return cls(files, workdir if there else None, sha256_of(workdir / _STATE) if there else "")
 
     @classmethod
     def of(cls, artifact: Artifact) -> Records:
         """Of a saved model."""
-        files = {name: artifact.file(name).read_bytes() for name in FILES if artifact.has(name)}
+        logs = [name for name in artifact.manifest["files"] if Path(name).parts[:-1] == (BOARD,)]
+        files = {name: artifact.file(name).read_bytes() for name in (*FILES, *logs) if artifact.has(name)}
         if not artifact.has(_STATE):
             return cls(files)
         return cls(files, artifact.path, artifact.manifest["files"][_STATE]["sha256"])
@@ -43,6 +47,7 @@ class Records:
     def write(self, directory: Path, *, with_state: bool) -> None:
         """Into a model that is being saved; a state that is no longer there, or another's, is left out."""
         for name, content in self.files.items():
+            (directory / name).parent.mkdir(exist_ok=True)
             (directory / name).write_bytes(content)
         there = self.state is not None and (self.state / _STATE).is_file()
         if with_state and there and self.state is not None and sha256_of(self.state / _STATE) == self.seal:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sidrec.core.errors import InputError
@@ -31,6 +32,10 @@ class Request:
     def __len__(self) -> int:
         return len(self.histories)
 
+    def by(self, user: str | None) -> Request:
+        """One history's question, asked by this user."""
+        return self if user is None else replace(self, users=[user])
+
     def take(self, rows: NDArray[np.int64]) -> Request:
         """The same question for some of the users."""
         users = None if self.users is None else [self.users[row] for row in rows.tolist()]
@@ -43,11 +48,17 @@ class Request:
         return replace(self, allowed=~removed if self.allowed is None else self.allowed & ~removed)
 
 
-def check_asked(histories: Sequence[Sequence[str]], k: int, users: Sequence[str] | None) -> None:
-    """Refuse what is no question, before ids are looked up."""
+def check_k(k: int) -> None:
+    """How many items somebody may ask for."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k is {k!r}; ask for a whole number of items, at least one.")
-    if isinstance(histories, str) or any(isinstance(history, str) for history in histories):
+
+
+def check_asked(histories: Sequence[Sequence[str]], k: int, users: Sequence[str] | None) -> None:
+    """Refuse what is no question, before ids are looked up."""
+    check_k(k)
+    listed = isinstance(histories, Sequence | np.ndarray | pl.Series) and not isinstance(histories, str)
+    if not listed or any(isinstance(history, str) or not isinstance(history, Iterable) for history in histories):
         raise InputError("histories is a list of histories, each a list of item ids: [['a', 'b'], ['c']].")
     if isinstance(users, str):
         raise InputError("users is a list of user ids, one for each history, not a single string.")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
+import polars as pl
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sidrec.core.choices import Between, Space
 from sidrec.core.errors import InputError, TrainingError
 from sidrec.core.settings import SEARCH, Settings
 from sidrec.data.dataset import Cases, Dataset
@@ -17,6 +19,7 @@ from sidrec.decoding.graph_walk import WalkPlan, best_of, walk
 from sidrec.decoding.item_graph import ItemGraph
 from sidrec.decoding.permits import Permits
 from sidrec.decoding.score_items import summed_scores
+from sidrec.embeddings.given_vectors import GivenVectors
 from sidrec.models.causal_transformer import CausalTransformer
 from sidrec.models.coded_scorer import CodedScorer
 from sidrec.models.item_features import ItemVectorSettings
@@ -71,6 +74,10 @@ class RPGSettings(AttentionSettings):
     """A digit's codes are compared by cosines divided by it."""
     graph: GraphSettings = GraphSettings()
     search: Annotated[RPGSearch, SEARCH] = RPGSearch()
+    tuned: ClassVar[Space] = {
+        **AttentionSettings.tuned,
+        "temperature": Between(0.03, 0.2, log=True),
+    }
 
     @model_validator(mode="after")
     def _digits_score(self) -> Self:
@@ -166,10 +173,10 @@ class RPG(SearchesBySettings, CodedScorer):
     def _fitted(self) -> RPGNetwork:
         return cast(RPGNetwork, super()._fitted())
 
-    def add_items(self, items: Any) -> list[str]:
-        added = super().add_items(items)
+    def _with_new_items(self, stock: Stock, frame: pl.DataFrame, given: GivenVectors | None) -> Stock:
+        grown = super()._with_new_items(stock, frame, given)
         self._graph = None
-        return added
+        return grown
 
     # ---- recommending -----------------------------------------------------------------------------------------------
 

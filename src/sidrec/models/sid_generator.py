@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
+import polars as pl
 import torch
 from pydantic import Field
 from torch import nn
 
 from sidrec.core.artifacts import Artifact
+from sidrec.core.choices import Between, OneOf, Space
 from sidrec.core.errors import TrainingError
 from sidrec.core.progress import Progress
 from sidrec.core.settings import SEARCH, Settings
@@ -21,21 +24,25 @@ from sidrec.data.dataset import Cases, Dataset
 from sidrec.data.histories import MOST_HISTORY
 from sidrec.data.item_filter import FilterLike
 from sidrec.decoding.diffusion import Predict
-from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
+from sidrec.embeddings.given_vectors import GivenVectors
 from sidrec.metrics.ranking import ndcg_at, ranks_of
 from sidrec.models.base import Recommender
-from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds, ReportsRanks
+from sidrec.models.capabilities import AddsItems, Explains, HasSemanticIds, LearnsOn, ReportsRanks
 from sidrec.models.content import PREFIX, named_content
+from sidrec.models.growth import Growth
 from sidrec.models.id_search import Ask, Generation, IdSearch, SearchSettings
-from sidrec.models.item_ids import ItemIds, as_catalog_rows
+from sidrec.models.inherit import inherit
+from sidrec.models.item_ids import ItemIds
 from sidrec.models.model_files import WEIGHTS_FILE
 from sidrec.models.ranking import Ranking, RankReport
 from sidrec.models.request import Request
 from sidrec.models.searching import SearchesBySettings
 from sidrec.models.stock import Stock
+from sidrec.models.successor import refuse_other_ids
+from sidrec.sids.given_ids import IdSource
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.sids.tokenize import TokenizeSettings
-from sidrec.sids.tokenized_items import TokenizedItems
 from sidrec.training.loop import train
 from sidrec.training.objective import Objective
 from sidrec.training.options import TrainingOptions
@@ -65,10 +72,17 @@ class SidGeneratorSettings(Settings):
     """A fixed random sample of this many users selects the best epoch by NDCG@10."""
     validation_beam: int = Field(10, ge=10)
     training: SidTraining = SidTraining()
+    tuned: ClassVar[Space] = {
+        "max_history": OneOf((10, 20, 50)),
+        "dropout": Between(0.0, 0.4),
+        "training.batch_size": OneOf((256, 512, 1024)),
+        "training.learning_rate": Between(3e-4, 1e-2, log=True),
+        "training.weight_decay": OneOf((0.0, 0.01, 0.05, 0.1)),
+    }
 
 
 class SidGenerator(
-    SearchesBySettings, Recommender, HasSemanticIds, ReportsRanks, Explains, AddsItems, Generic[Network]
+    SearchesBySettings, Recommender, HasSemanticIds, ReportsRanks, Explains, AddsItems, LearnsOn, Generic[Network]
 ):
     """Embeds, tokenizes and trains by itself, and generates the codes of real items."""
 
@@ -103,6 +117,10 @@ class SidGenerator(
     def _users_at_once(self, network: Network, search: SearchSettings) -> int:
         """How many users go into one search."""
 
+    def _dear_beams(self, network: Network, search: SearchSettings) -> bool:  # noqa: ARG002
+        """Whether most of a search's time goes into single beams."""
+        return False
+
     @abstractmethod
     def _with_items(self, network: Network, ids: SemanticIds) -> Network:
         """The network for a catalogue that has grown: the same weights; the given one, which others may hold, stays."""
@@ -114,10 +132,9 @@ class SidGenerator(
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 
-    def use_semantic_ids(self, source: Path | TokenizedItems, data: Dataset) -> None:
-        given = ItemIds.take(source)
-        given.check_catalog(data.catalog, str(source) if isinstance(source, Path) else "the given IDs")
-        self._given = given
+    def use_semantic_ids(self, source: IdSource, data: Dataset) -> None:
+        refuse_other_ids(self._start)
+        self._given = ItemIds.take(source, data.catalog)
 
     @property
     def training_options(self) -> TrainingOptions:
@@ -125,8 +142,8 @@ class SidGenerator(
 
     def _check(self, data: Dataset) -> None:
         super()._check(data)
-        given = self._given
-        n_codes = self.settings.tokenize.check(data.n_items) if given is None else given.semantic_ids.n_codes
+        known = self._given or (None if self._start is None else self._start.stock.ids)
+        n_codes = self.settings.tokenize.check(data.n_items) if known is None else known.semantic_ids.n_codes
         self.search.plan(1, n_codes)
 
     def _fit(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds:
@@ -134,11 +151,12 @@ class SidGenerator(
         if self._given is not None:
             self._given.check_catalog(data.catalog, "the given IDs")
         known = self._given or (ItemIds.read_files(self._earlier) if self._earlier else None)
-        how = (settings.embedding, settings.tokenize)
-        made = known or ItemIds.make(data, *how, progress, self.ingredients or workdir)
+        made = known or self._made_ids(data, workdir, progress)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(options.seed)
             network = self._build(made.semantic_ids)
+        if self._start is not None:
+            inherit(network, cast(Self, self._start)._fitted())
         cases = _sample(data.cases("validation"), settings.validation_users)
         if not len(cases):
             options = options.model_copy(update={"metric": None, "patience": None})
@@ -148,6 +166,16 @@ class SidGenerator(
         self._training = result.summary()
         self.network = network.cpu().eval()
         return made
+
+    def _made_ids(self, data: Dataset, workdir: Path | None, progress: Progress) -> ItemIds:
+        """Those of the model it begins with and, for new items, more of them; or such that it makes itself."""
+        embedding, start = self.settings.embedding, self._start
+        if start is None:
+            return ItemIds.make(data, embedding, self.settings.tokenize, progress, self.ingredients or workdir)
+        growth = Growth(start.catalog, data.catalog)
+        progress.note(f"{self.key}: {growth.words}")
+        assert start.stock.ids is not None
+        return start.stock.ids.grown(growth, growth.given(embedding))
 
     def _validation(self, ids: ItemIds, cases: Cases, data: Dataset) -> Validate:
         """NDCG@10 of the default search with few beams: how a model is asked later must not decide what it learns."""
@@ -177,10 +205,12 @@ class SidGenerator(
         exclude_seen: bool = False,
         allow: FilterLike | None = None,
         deny: FilterLike | None = None,
+        user: str | None = None,
     ) -> Generation:
         stock = self.stock
-        request = stock.asked_for_one(history, k, allow, deny, exclude_seen=exclude_seen)
-        return self._searcher(request, stock).explain(request)
+        request = stock.asked_for_one(history, k, allow, deny, exclude_seen=exclude_seen).by(user)
+        found = self._searcher(request, stock).explain(request)
+        return dataclasses.replace(found, titles=stock.catalog.titles)
 
     def _rank(self, request: Request, stock: Stock) -> Ranking:
         return self._searcher(request, stock).rank(request)
@@ -205,6 +235,7 @@ class SidGenerator(
             self.settings.max_history,
             self._users_at_once(network, search),
             next(network.parameters()).device,
+            self._dear_beams(network, search),
         )
 
     @classmethod
@@ -225,21 +256,13 @@ class SidGenerator(
 
     # ---- a catalogue that changes -----------------------------------------------------------------------------------
 
-    def add_items(self, items: Any) -> list[str]:
-        """Give new items IDs by the frozen tokenizer, so that they can be recommended at once; their ids come back.
-
-        `items` is a data frame with `item_id` and text columns like the catalogue's; columns it lacks stay empty.
-        """
-        with self._changing:
-            stock = self.stock
-            assert stock.ids is not None
-            frame = as_catalog_rows(items, stock.catalog.frame)
-            grown = stock.ids.with_new_items(frame)
-            changed = stock.with_items(frame, grown)
-            # a request takes the stock first, so a network never knows less than the stock that it is asked about
-            self.network = self._with_items(self._fitted(), grown.semantic_ids)
-            self._stock = changed
-        return changed.catalog.item_ids.to_list()[len(stock) :]
+    def _with_new_items(self, stock: Stock, frame: pl.DataFrame, given: GivenVectors | None) -> Stock:
+        """New items get IDs by the frozen tokenizer."""
+        assert stock.ids is not None
+        grown = stock.ids.with_new_items(frame, given)
+        changed = stock.with_items(frame, grown)
+        self.network = self._with_items(self._fitted(), grown.semantic_ids)
+        return changed
 
     # ---- files ------------------------------------------------------------------------------------------------------
 

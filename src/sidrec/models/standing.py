@@ -7,11 +7,14 @@ from pathlib import Path
 
 from sidrec.core.artifacts import Artifact, Origin, open_artifact
 from sidrec.core.errors import ArtifactError, SettingsError
-from sidrec.core.replacing import GivesWay
+from sidrec.core.replacing import GivesWay, may_replace, occupied
 from sidrec.core.settings import LENGTH, Mark, Settings
 from sidrec.models.model_files import stored_settings
 from sidrec.training import checkpoints
 from sidrec.training.options import TrainingOptions
+
+CATALOG = "catalog"
+"""Names in an origin what happened to the items since the training."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class Standing:
 
     artifact: Artifact | None = None
     same: bool = False
-    """It holds this model: same method, data and seed, whatever the settings of the run and the search."""
+    """It holds this model: same method, data and seed, whatever the settings of the run and the search, and whatever
+    became of its items since."""
     goes_on: bool = False
     """It holds this model after fewer epochs or minutes, with everything that going on needs."""
     why_not: str = ""
@@ -36,8 +40,8 @@ def standing(out: Path, wanted: Origin, line: Origin, settings: Settings, option
     """What `out` is to a model of this origin; `line` is the origin without the length of the training."""
     try:
         artifact = open_artifact(out, wanted.kind, verify=False)
-        same = _origin(artifact, type(settings)).fingerprint == wanted.fingerprint
-        related = _origin(artifact, type(settings), LENGTH).fingerprint == line.fingerprint
+        same = _but_stock(_origin(artifact, type(settings))).fingerprint == wanted.fingerprint
+        related = _but_stock(_origin(artifact, type(settings), LENGTH)).fingerprint == line.fingerprint
     except (ArtifactError, SettingsError, KeyError):
         return Standing()
     if options is None or not related:
@@ -60,8 +64,40 @@ def gives_way(line: Origin, settings: Settings) -> GivesWay:
     return is_earlier
 
 
+class SeenStates:
+    """In which state a model was read or written where: another one's changes to the items there must not be lost."""
+
+    def __init__(self) -> None:
+        self._content: dict[Path, str] = {}
+
+    def remember(self, artifact: Artifact) -> None:
+        self._content[artifact.path.resolve()] = artifact.content
+
+    def guarding(self, gives_way: GivesWay) -> GivesWay:
+        """The same, but for a model whose items were changed by somebody else."""
+
+        def is_ours(found: Artifact) -> bool:
+            if not gives_way(found):
+                return False
+            if CATALOG in found.made_from and found.content != self._content.get(found.path.resolve()):
+                raise occupied(found.path, "holds a model whose items were changed, and this one does not know how")
+            return True
+
+        return is_ours
+
+
+def refuse_changed_items(out: Path) -> None:
+    """Training makes a model of the data's items, and what was added, removed or changed since would be lost."""
+    try:
+        changed = CATALOG in open_artifact(out, "model", verify=False).made_from
+    except ArtifactError:
+        return
+    if changed and not may_replace():
+        raise occupied(Path(out), "holds a model whose items were changed after it was trained")
+
+
 def _but_stock(origin: Origin) -> Origin:
-    return replace(origin, made_from={name: of for name, of in origin.made_from.items() if name != "catalog"})
+    return replace(origin, made_from={name: of for name, of in origin.made_from.items() if name != CATALOG})
 
 
 def _why_not(state: checkpoints.RunState | None, options: TrainingOptions) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -17,9 +17,11 @@ from sidrec.data.catalog import Catalog
 from sidrec.data.histories import Histories
 from sidrec.data.item_filter import FilterLike
 from sidrec.data.item_masks import Filtered
+from sidrec.data.readers.frames import is_frame
+from sidrec.data.schema import ITEM_ID
 from sidrec.models.item_ids import ItemIds
 from sidrec.models.ranking import Ranking, Recommendations
-from sidrec.models.request import Request
+from sidrec.models.request import Request, check_k
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Stock:
             return ""
         codes = b"" if self.ids is None else self.ids.codes.tobytes()
         removed = b"" if self.removed is None else self.removed.tobytes()
-        return sha256(codes + removed).hexdigest()
+        return sha256(codes + removed + self.catalog.frame.write_ndjson().encode()).hexdigest()
 
     # ---- changes: each gives a new stock, or raises and changes nothing ---------------------------------------------
 
@@ -58,16 +60,15 @@ class Stock:
         """New items behind the old ones; `ids` are those of all items."""
         new = np.zeros(frame.height, np.int64)
         removed = None if self.removed is None else np.append(self.removed, np.zeros(frame.height, bool))
-        catalog = Catalog(pl.concat([self.catalog.frame, frame]))
+        catalog = Catalog(pl.concat([self.catalog.frame, frame], how="vertical_relaxed"))
         return replace(
             self, catalog=catalog, counts=np.append(self.counts, new), ids=ids, removed=removed, changed=True
         )
 
     def without_items(self, item_ids: Sequence[str]) -> Stock:
         """The same with these items never returned again."""
-        if isinstance(item_ids, str):
-            raise InputError(f"items to remove are a list of item ids: [{item_ids!r}], not a single string.")
-        items = self.catalog.index_of(list(item_ids))
+        item_ids = _listed(item_ids, "remove")
+        items = self.catalog.index_of(item_ids)
         if (items < 0).any():
             raise InputError(f"item {item_ids[int(np.argmin(items))]!r} is not in the catalogue; nothing was removed.")
         removed = np.zeros(len(self), bool) if self.removed is None else self.removed.copy()
@@ -77,16 +78,41 @@ class Stock:
         return replace(self, removed=removed, changed=True)
 
     def with_items_back(self, item_ids: Sequence[str]) -> Stock:
-        """The same with these removed items returned again."""
-        if isinstance(item_ids, str):
-            raise InputError(f"items to restore are a list of item ids: [{item_ids!r}], not a single string.")
-        items = self.catalog.index_of(list(item_ids))
-        gone = np.zeros(len(self), bool) if self.removed is None else self.removed.copy()
-        wrong = [item_id for item_id, item in zip(item_ids, items, strict=True) if item < 0 or not gone[item]]
-        if wrong:
-            raise InputError(f"item {wrong[0]!r} was not removed, so it cannot be restored; nothing was restored.")
+        """The same with these items returned again; those that were not removed stay as they are."""
+        item_ids = _listed(item_ids, "restore")
+        items = self.catalog.index_of(item_ids)
+        if (items < 0).any():
+            raise InputError(f"item {item_ids[int(np.argmin(items))]!r} is not in the catalogue; nothing was restored.")
+        if self.removed is None or not self.removed[items].any():
+            return self
+        gone = self.removed.copy()
         gone[items] = False
         return replace(self, removed=gone if gone.any() else None, changed=True)
+
+    def with_facts(self, frame: pl.DataFrame) -> Stock:
+        """The same with what `frame` says of these items; its columns are some of the catalogue's."""
+        items = self.catalog.index_of(frame[ITEM_ID].to_list())
+        if (items < 0).any():
+            wrong = frame[ITEM_ID][int(np.argmin(items))]
+            raise InputError(f"item {wrong!r} is not in the catalogue; nothing was changed. New items are added.")
+        if frame.width == 1:
+            raise InputError(f"there is no column but {ITEM_ID}, so nothing is said of these items.")
+        source = np.arange(len(self))
+        source[items] = len(self) + np.arange(frame.height)
+        told = [
+            pl.concat([self.catalog.frame.select(name), frame.select(name)], how="vertical_relaxed")[name].gather(
+                source
+            )
+            for name in frame.columns
+        ]
+        return replace(self, catalog=Catalog(self.catalog.frame.with_columns(told)), changed=True)
+
+    def refuse_known(self, frame: pl.DataFrame) -> None:
+        """New items have ids that are new."""
+        known = self.catalog.index_of(frame[ITEM_ID].to_list()) >= 0
+        if known.any():
+            wrong = frame[ITEM_ID][int(known.argmax())]
+            raise InputError(f"item {wrong!r} is in the catalogue already; nothing was added. Leave it out.")
 
     # ---- between the caller's words and item indices ----------------------------------------------------------------
 
@@ -101,6 +127,7 @@ class Stock:
         self, history: Sequence[str], k: int, allow: FilterLike | None, deny: FilterLike | None, *, exclude_seen: bool
     ) -> Request:
         """One user's question, whose answer shall be explained."""
+        check_k(k)
         if isinstance(history, str) or any(not isinstance(item_id, str | int | np.integer) for item_id in history):
             raise InputError("history is one user's list of item ids: ['a', 'b'].", arguments=("history",))
         items = self.catalog.index_of([str(item_id) for item_id in history])
@@ -128,17 +155,25 @@ class Stock:
         self, ranking: Ranking, fallback: list[bool], unknown: list[int], notes: tuple[str, ...] = ()
     ) -> Recommendations:
         """A ranking in ids and titles."""
-        ids, titles = self.catalog.item_ids.to_list(), self.catalog.titles
-        real = ranking.items >= 0
+        titles, real = self.catalog.titles, ranking.items >= 0
         kept = [row[found] for row, found in zip(ranking.items, real, strict=True)]
         return Recommendations(
-            item_ids=[[ids[item] for item in row] for row in kept],
+            item_ids=[self.catalog.item_ids.gather(row).to_list() for row in kept],
             titles=[[titles[item] for item in row] for row in kept],
             scores=[row[found].tolist() for row, found in zip(ranking.scores, real, strict=True)],
             fallback=fallback,
             unknown_items=unknown,
             notes=notes,
         )
+
+
+def _listed(item_ids: object, what: str) -> list[str]:
+    if isinstance(item_ids, str):
+        raise InputError(f"items to {what} are a list of item ids: [{item_ids!r}], not a single string.")
+    if isinstance(item_ids, Mapping) or is_frame(item_ids) or not isinstance(item_ids, Iterable):
+        words = f"items to {what} are a list of item ids: ['a', 'b'], not {type(item_ids).__name__}"
+        raise InputError(f"{words}; of a data frame give its column.")
+    return [str(item_id) for item_id in item_ids]
 
 
 def popular_items(

@@ -11,12 +11,12 @@ from safetensors.numpy import save_file
 
 from sidrec.core.artifacts import Artifact
 from sidrec.core.checked_files import damaged, read_tensors, reason
-from sidrec.core.errors import InputError
 from sidrec.data.catalog import Catalog
 from sidrec.embeddings.embed import embed_new
 from sidrec.embeddings.embedding_space import EmbeddingSpace
-from sidrec.embeddings.encoders import GIVEN
+from sidrec.embeddings.given_vectors import GivenVectors
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
+from sidrec.models.growth import Growth
 from sidrec.sids.input_space import InputSpace
 
 FOLDER, NUMBERS_FILE = "text", "text.safetensors"
@@ -37,12 +37,15 @@ class TextVectors:
         axes = InputSpace.fit(raw, width, whiten=True)
         return cls(axes.apply(raw), axes, embeddings.space())
 
-    def with_new_items(self, items: Catalog) -> TextVectors:
+    def with_new_items(self, items: Catalog, given: GivenVectors | None = None) -> TextVectors:
         """The same with new items behind the old ones."""
-        if self.space.settings.get("encoder") == GIVEN:
-            raise InputError("the text vectors of these items were given, so the text of new items says nothing.")
-        new = self.axes.apply(embed_new(items, self.space))
+        new = self.axes.apply(embed_new(items, self.space, given=given))
         return replace(self, vectors=np.concatenate([self.vectors, new]))
+
+    def grown(self, growth: Growth, given: GivenVectors | None = None) -> TextVectors:
+        """For another catalogue of the shop: items that have a vector keep it."""
+        text = self.with_new_items(growth.new, given) if len(growth.new) else self
+        return replace(text, vectors=text.vectors[growth.rows])
 
     def write_files(self, directory: Path) -> None:
         folder = directory / FOLDER

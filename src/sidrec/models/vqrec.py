@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 from torch.nn import functional as F
 
+from sidrec.core.choices import Between, Space
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
 from sidrec.data.dataset import Cases, Dataset
@@ -46,6 +47,10 @@ class VQRecSettings(AttentionSettings):
     loss: Literal["cross-entropy", "contrastive"] = "cross-entropy"
     """`cross-entropy` over the full catalogue, or `contrastive` against the other targets of the same pass."""
     pretraining: PretrainingSettings = PretrainingSettings()
+    tuned: ClassVar[Space] = {
+        **AttentionSettings.tuned,
+        "temperature": Between(0.03, 0.2, log=True),
+    }
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -129,7 +134,7 @@ class VQRec(CodedScorer):
     ) -> TrainingOptions:
         options, first = self.settings.training, self.settings.pretraining
         slots = cast(VQRecNetwork, network).items.n_slots
-        if not first.epochs or not slots or self._earlier is not None:
+        if not first.epochs or not slots or self._earlier is not None or self._start is not None:
             return options
         samples = Samples.windows(data.train_sequences(), self.settings.max_history)
         objective = SemiSyntheticObjective(samples, self._validation_sample(data), self.settings, slots)

@@ -130,6 +130,30 @@ class ItemVectors(nn.Module):
         more._know(features)
         return more
 
+    @torch.no_grad()
+    def take_over(self, old: ItemVectors, source: Tensor) -> None:
+        """Begin with the weights of another table: `source` says which of its items each item is, -1 where it is new.
+
+        What is new, items and codes, stays as it is; a slot's codes are the old ones and any new ones behind them.
+        """
+        known = source >= 0
+        if self.weight is not None and old.weight is not None:
+            theirs = old.weight.to(self.device)
+            if self.identity:
+                self.weight[: self.n_items][known] = theirs[source[known]]
+            if self.n_extra:
+                self.weight[-self.n_extra :] = theirs[-self.n_extra :]
+            if self.warm is not None:
+                self.weight.mul_(self.warm)
+        if self.code is not None and old.code is not None:
+            begin, first = 1, 1
+            for size, old_size in zip(self.slot_sizes, old.slot_sizes, strict=True):
+                self.code[begin : begin + old_size] = old.code[first : first + old_size]
+                begin, first = begin + size, first + old_size
+        if self.project is not None and old.project is not None:
+            self.project.copy_(old.project)
+        self._forget()
+
     # ---- the parts ------------------------------------------------------------------------------------------------
 
     def _parts(self, items: Tensor) -> Tensor:

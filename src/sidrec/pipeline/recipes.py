@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from sidrec.core.errors import SettingsError
+from sidrec.core.mirroring import local
 from sidrec.core.settings import merge, parse_assignments, read_toml
 from sidrec.models.base import Recommender
-from sidrec.models.registry import find_model
+from sidrec.models.registry import find_model, load_model
 
 SECTION = "model"
+AUTO = "auto"
 DEFAULT_MODEL = "llada-rec-plus"
 """What is trained where nobody names a model."""
 _BUNDLED = (Path(__file__).resolve().parents[1] / "recipes", Path(__file__).resolve().parents[3] / "recipes")
@@ -25,10 +27,34 @@ class Recipe:
     key: str
     values: dict[str, Any]
     where: str
+    named: bool = True
+    """False where nobody named a recipe, only a model and perhaps some settings."""
 
     def build(self) -> Recommender:
         """The model, not fitted; wrong settings are reported all at once, with the recipe's name."""
-        return find_model(self.key).build(self.values, where=self.where, section=SECTION)
+        model = find_model(self.key).build(self.values, where=self.where, section=SECTION)
+        model.fits_size = self.values.get("preset", None if self.named else AUTO) == AUTO
+        return model
+
+
+@dataclass(frozen=True)
+class Successor:
+    """A recipe that goes on from a saved model: its key and settings, with changes."""
+
+    path: Path
+    changes: dict[str, Any]
+
+    def build(self) -> Recommender:
+        """The model, not fitted; its training begins with the weights of the saved one."""
+        return load_model(self.path).successor(**self.changes)
+
+
+def read_successor(path: Path, recipe: str | None, model: str | None, assignments: Sequence[str]) -> Successor:
+    """The saved model at `path` with `--set` values laid over its settings."""
+    if recipe is not None or model is not None:
+        words = "says which model it is, with which settings; leave them out and set what shall be otherwise."
+        raise SettingsError(f"{path}: {words}", arguments=("recipe", "model"))
+    return Successor(Path(path), _within_model(parse_assignments(assignments)))
 
 
 def read_recipe(name: str | None, model: str | None = None, assignments: Sequence[str] = ()) -> Recipe:
@@ -52,7 +78,9 @@ def read_recipe(name: str | None, model: str | None = None, assignments: Sequenc
         words = f"no model is named; give its key, or a recipe with key = ... in [{SECTION}]."
         raise SettingsError(f"{where}: {words}", arguments=("model", "recipe"))
     key = str(model or key)
-    return Recipe(key, values if name is None else _with_neighbours(key, values, find_recipe(name).parent), where)
+    if name is None:
+        return Recipe(key, values, where, named=False)
+    return Recipe(key, _with_neighbours(key, values, find_recipe(name).parent), where)
 
 
 _VECTORS = (("embedding",), ("tokenize", "collaborative"))
@@ -98,15 +126,20 @@ def _within_model(values: dict[str, Any]) -> dict[str, Any]:
 
 def find_recipe(name: str) -> Path:
     """A path, or the name of a bundled recipe such as `demo/llada-rec`."""
-    given = Path(name)
+    given = local(name)
     if given.suffix == ".toml" and given.is_file():
         return given
-    for folder in (Path("recipes"), *_BUNDLED):
+    for folder in recipe_folders():
         found = folder / (name if name.endswith(".toml") else f"{name}.toml")
         if found.is_file():
             return found
     known = ", ".join(bundled_recipes()) or "none"
     raise SettingsError(f"{name}: no such recipe file; bundled recipes: {known}.")
+
+
+def recipe_folders() -> tuple[Path, ...]:
+    """Where recipes and plans are looked for by name."""
+    return (Path("recipes"), *_BUNDLED)
 
 
 def bundled_recipes() -> list[str]:

@@ -14,10 +14,11 @@ from sidrec.core.progress import Progress, SilentProgress
 from sidrec.data.dataset import Dataset
 from sidrec.models.base import Recommender
 from sidrec.models.capabilities import HasSemanticIds, Searches
-from sidrec.models.model_files import leads, take_up
+from sidrec.models.model_files import take_up
 from sidrec.models.registry import load_model
 from sidrec.models.standing import Standing
-from sidrec.pipeline.recipes import Recipe
+from sidrec.pipeline.recipes import Recipe, Successor
+from sidrec.training.distributed import leads
 
 Continue = Literal["auto", "resume", "restart"]
 
@@ -33,7 +34,7 @@ class Trained:
 def train(
     data: Path,
     out: Path,
-    recipe: Recipe,
+    recipe: Recipe | Successor,
     *,
     sids: Path | None = None,
     ingredients: Path | None = None,
@@ -44,10 +45,16 @@ def train(
     """Fit the recipe's model on a prepared dataset; `unfinished` says what happens to a run that was cut off.
 
     A finished model that is given more epochs or minutes goes on; with `adopt_search` it takes the recipe's search.
+    A successor begins with the weights of the model it names, whose items keep their semantic IDs.
     Vectors and IDs that are made on the way are kept in the folder `ingredients`, or go with the work.
     """
     progress = progress or SilentProgress()
     dataset = Dataset.load(data)
+    if isinstance(recipe, Successor) and recipe.path.resolve() == Path(out).resolve():
+        before = load_model(out)
+        if before.trained_on == dataset.fingerprint:
+            progress.note(f"{out}: was trained on this data already, so there is nothing to go on with.")
+            return Trained(before, skipped=True)
     model = recipe.build()
     model.ingredients = ingredients
     if sids is not None:
@@ -55,6 +62,7 @@ def train(
             raise SettingsError(f"{model.key} has no semantic IDs; leave them out.", arguments=("sids",))
         model.use_semantic_ids(sids, dataset)
 
+    model.settle(dataset, progress)
     with ExitStack() as stack:
         found = model.standing(out, dataset.fingerprint)
         if leads() and not found.done:
@@ -83,9 +91,12 @@ def _already_trained(out: Path, wanted: Recommender, progress: Progress, adopt_s
     """The model at `out`; where only its search is wanted otherwise, that is changed without training."""
     model = load_model(out)
     if adopt_search and isinstance(model, Searches) and isinstance(wanted, Searches) and model.search != wanted.search:
-        model = model.with_search(wanted.search)
         if leads():
-            model.save(out)
+            with locked(out):  # from before it is read: items may be changed meanwhile
+                kept = load_model(out)
+                assert isinstance(kept, Searches)
+                kept.with_search(wanted.search).save(out)
+        model = load_model(out)
         progress.note(f"{out}: already trained on this data; only its search settings were changed.")
     else:
         progress.note(f"{out}: already trained with these settings on this data; nothing to do.")

@@ -23,6 +23,10 @@ class UserRows:
     user_ids: pa.ChunkedArray
     histories: list[list[str]]
 
+    @classmethod
+    def of(cls, table: pa.Table) -> UserRows:
+        return cls(table[USER_ID], _item_ids(table[HISTORY]))
+
 
 @dataclass(frozen=True)
 class UserTable:
@@ -32,7 +36,7 @@ class UserTable:
     file: pq.ParquetFile
 
     @classmethod
-    def open(cls, path: Path) -> UserTable:
+    def open(cls, path: Path, called: Path | None = None) -> UserTable:
         """Columns `user_id` and `history`, a list of item ids, oldest first; everything wrong is said at once."""
         if not path.is_file():
             raise InputError(f"{path}: no such file; give a parquet file with columns {USER_ID} and {HISTORY}.")
@@ -47,7 +51,7 @@ class UserTable:
         if problems:
             raise InputError(f"{path}: {'; '.join(problems)}.")
         if file.metadata.num_rows == 0:
-            raise InputError(f"{path}: has no rows; there is nobody to recommend to.")
+            raise InputError(f"{called or path}: has no rows; there is nobody to recommend to.")
         return cls(path, file)
 
     def __len__(self) -> int:
@@ -55,8 +59,21 @@ class UserTable:
 
     def read(self, begin: int, size: int) -> Iterator[UserRows]:
         """Pieces of exactly `size` users (the last one may be smaller), from row `begin` on."""
-        for table in _resized(self._batches(begin, size), size):
-            yield UserRows(table[USER_ID], _item_ids(table[HISTORY]))
+        for table in self.tables(begin, size):
+            yield UserRows.of(table)
+
+    def tables(self, begin: int, size: int) -> Iterator[pa.Table]:
+        """The same as tables."""
+        return _resized(self._batches(begin, size), size)
+
+    def group_end(self, row: int) -> int:
+        """Where the row group of this row ends: what comes later is found without reading up to it."""
+        end = 0
+        for group in range(self.file.metadata.num_row_groups):
+            end += self.file.metadata.row_group(group).num_rows
+            if row < end:
+                break
+        return end
 
     def _batches(self, begin: int, size: int) -> Iterator[pa.Table]:
         """Row groups before `begin` are not even read."""

@@ -6,7 +6,7 @@ from itertools import product
 
 from sidrec.core.pages.tables import Entry, Mark, Table
 from sidrec.pipeline.benchmark.plan import BEST
-from sidrec.reports.section_tables import heading
+from sidrec.reports.section_tables import beneath, heading
 from sidrec.reports.summary import Against, SectionSummary, compare_pairs
 
 NOTE = (
@@ -43,8 +43,7 @@ def references_of(summary: SectionSummary) -> list[str]:
 def _difference(found: Against | None) -> Entry:
     if found is None:
         return Entry("not measured", mark="muted", number=True)
-    below = (f"{found.interval.low:+.4f} to {found.interval.high:+.4f}", f"{found.verdict}, p {found.p:.2g}")
-    return Entry(f"{found.difference:+.4f}", below, _MARKS.get(found.verdict, ""), number=True)
+    return Entry(f"{found.difference:+.4f}", beneath(found), _MARKS.get(found.verdict, ""), number=True)
 
 
 def _figures(found: Against | None) -> tuple[str, ...]:

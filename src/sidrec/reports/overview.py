@@ -29,7 +29,11 @@ def facts(benchmark: Benchmark) -> list[tuple[str, str]]:
         ("seeds", ", ".join(str(seed) for seed in plan.seeds)),
         ("ranking", f"full catalogue, no sampled negatives; a user's own items are {seen}"),
         ("a hit", "the item itself, not an equal ID"),
-        ("intervals", "95 %, bootstrap over users; differences by paired t-test (Holm) and paired bootstrap"),
+        (
+            "intervals",
+            "95 %, bootstrap over users; differences by paired t-test (Holm) and paired bootstrap, and where rows were "
+            "trained with several seeds also by what a seed changes (pooled over the section)",
+        ),
         ("work", f"{len(records)} cells from {len(models)} trained models, {trained / 60:.1f} minutes of training"),
     ]
 

@@ -121,7 +121,8 @@ def _benchmark(out: Path) -> Benchmark:
         for dataset in plan.datasets:
             rows = []
             for row in section.rows():
-                names = [cell_name(section.name, dataset, row.label, seed) for seed in plan.seeds]
+                seeds = plan.seeds_of(section, row)
+                names = [cell_name(section.name, dataset, row.label, seed) for seed in seeds]
                 rows.append(_row(out, row.model, row.x, {name: places.record_of(name) for name in names}, row.label))
             sections.append(SectionRuns(out, plan, section, dataset, tuple(rows)))
     return Benchmark(out, plan, tuple(sections))

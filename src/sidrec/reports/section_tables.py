@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sidrec.core.pages.tables import Entry, Mark, Table
+from sidrec.metrics.significance import Interval
 from sidrec.reports.claims import Verdict
 from sidrec.reports.overview import SEEN
 from sidrec.reports.published import PublishedTable
@@ -23,9 +24,10 @@ def figures_table(summary: SectionSummary, beside: PublishedTable | None) -> Tab
         "training",
         "users/s",
     )
+    most = max((len(row.row.test) for row in summary.rows), default=0)
     rows = tuple(
         (
-            _name(row, beside),
+            _name(row, beside, most),
             *(_figure(summary, row, name, beside) for name in metrics),
             _difference(row, base),
             *_costs(row),
@@ -65,8 +67,10 @@ def claim_table(name: str, verdict: Verdict, metric: str) -> Table:
     return Table(name, columns, tuple(rows), (columns, *plain))
 
 
-def _name(row: RowSummary, beside: PublishedTable | None) -> Entry:
+def _name(row: RowSummary, beside: PublishedTable | None, most_seeds: int) -> Entry:
     below = [] if row.row.model == row.row.label else [row.row.model]
+    if 0 < len(row.row.test) < most_seeds:
+        below.append(f"{len(row.row.test)} of {most_seeds} seeds")
     if beside is not None and row.row.label not in beside.rows:
         below.append("not in the paper")
     return Entry(row.row.label, tuple(below))
@@ -100,9 +104,17 @@ def _difference(row: RowSummary, base: str) -> Entry:
     if row.against is None:
         return Entry(_NOT_MEASURED, mark="muted")
     marks: dict[str, Mark] = {"better": "good", "worse": "bad"}
-    interval = row.against.interval
-    below = (f"{interval.low:+.4f} to {interval.high:+.4f}", f"{row.against.verdict}, p {row.against.p:.2g}")
-    return Entry(_signed(row.against), below, marks.get(row.against.verdict, ""))
+    return Entry(_signed(row.against), beneath(row.against), marks.get(row.against.verdict, ""))
+
+
+def beneath(found: Against) -> tuple[str, ...]:
+    """What stands under a difference: its intervals, and what they mean."""
+    wider = () if found.with_luck is None else (f"{_span(found.with_luck)} with the luck of training",)
+    return (_span(found.interval), *wider, f"{found.verdict}, p {found.p:.2g}")
+
+
+def _span(interval: Interval) -> str:
+    return f"{interval.low:+.4f} to {interval.high:+.4f}"
 
 
 def _costs(row: RowSummary) -> tuple[Entry, Entry]:
@@ -119,7 +131,9 @@ def _training(row: RowSummary) -> Entry:
         return Entry("none needed", mark="muted", number=True)
     epochs = "/".join(str(one.get("epochs", "?")) for one in summaries)
     seconds = _mean([float(one.get("seconds", 0.0)) for one in summaries])
-    return Entry(f"{seconds:.0f} s", (f"{epochs} epochs",), number=True)
+    used = [float(one["cpu_seconds"]) for one in summaries if "cpu_seconds" in one]
+    processor = (f"{_mean(used):.0f} s of processor",) if used else ()
+    return Entry(f"{seconds:.0f} s", (*processor, f"{epochs} epochs"), number=True)
 
 
 def _plain(summary: SectionSummary, beside: PublishedTable | None) -> tuple[tuple[str, ...], ...]:
@@ -127,7 +141,8 @@ def _plain(summary: SectionSummary, beside: PublishedTable | None) -> tuple[tupl
     columns = ["row", "model"]
     for name in metrics:
         columns += [name, f"{name} low", f"{name} high", f"{name} sd over seeds", f"{name} published"]
-    columns += ["difference", "difference low", "difference high", "p", "verdict", "seeds", "training", "users/s"]
+    columns += ["difference", "difference low", "difference high", "low with luck", "high with luck"]
+    columns += ["p", "verdict", "seeds", "training", "users/s"]
     lines = [tuple(columns)]
     for row in summary.rows:
         line = [row.row.label, row.row.model]
@@ -151,10 +166,13 @@ def _plain(summary: SectionSummary, beside: PublishedTable | None) -> tuple[tupl
 
 def _plain_difference(row: RowSummary, base: str) -> tuple[str, ...]:
     if row.against is None:
-        return ("baseline" if row.row.label == base else _NOT_MEASURED,) * 5
+        return ("baseline" if row.row.label == base else _NOT_MEASURED,) * 7
     found = row.against
+    luck = (
+        ("one seed",) * 2 if found.with_luck is None else (f"{found.with_luck.low:.6f}", f"{found.with_luck.high:.6f}")
+    )
     numbers = (found.difference, found.interval.low, found.interval.high)
-    return (*(f"{number:.6f}" for number in numbers), f"{found.p:.3g}", found.verdict)
+    return (*(f"{number:.6f}" for number in numbers), *luck, f"{found.p:.3g}", found.verdict)
 
 
 def _seeds(row: RowSummary) -> str:
@@ -165,7 +183,7 @@ def _note(summary: SectionSummary, beside: PublishedTable | None) -> str:
     runs = summary.runs
     users = next((row.test[0].users for row in runs.measured), 0)
     marks = "Bold: best, underlined: second. Beneath each figure its 95 % interval over users."
-    seeds = ", ".join(str(seed) for seed in runs.plan.seeds)
+    seeds = ", ".join(str(seed) for seed in runs.plan.seeds[: runs.section.n_seeds])
     budget = runs.plan.budget_words(runs.section)
     seen = f"a user's own items {SEEN[runs.plan.leaves_out_seen(runs.section)]}"
     words = f"{users:,} users, test items, full ranking, {seen}; seeds {seeds}; {budget}. {marks}"

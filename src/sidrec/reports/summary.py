@@ -15,6 +15,7 @@ from sidrec.metrics.significance import (
     paired_bootstrap,
     paired_t_test,
 )
+from sidrec.reports.luck import Luck, luck_of_training
 from sidrec.reports.runs import RowRuns, SectionRuns
 
 
@@ -36,7 +37,9 @@ class Against:
     interval: Interval
     p: float
     real: bool
-    """Both tests agree: p below 5 %, and the bootstrap interval does not hold zero."""
+    """Both tests agree: p below 5 %, and neither interval holds zero."""
+    with_luck: Interval | None = None
+    """The interval over users and trainings, where rows were trained more than once."""
 
     @property
     def verdict(self) -> str:
@@ -81,21 +84,24 @@ def compare_pairs(
 
     By the metric that rows are compared by, or another one.
     """
-    rows = {row.label: row for row in runs.measured}
+    rows, metric = {row.label: row for row in runs.measured}, metric or runs.judge
+    luck = luck_of_training(runs, metric)
     asked = [(a, b) if a != b and a in rows and b in rows else None for a, b in pairs]
     tests = []
     for pair in asked:
         if pair is not None:
-            ours, theirs = (rows[label].per_user(metric or runs.judge) for label in pair)
+            ours, theirs = (rows[label].per_user(metric) for label in pair)
             tests.append((paired_t_test(theirs, ours), paired_bootstrap(theirs, ours)))
     adjusted = holm(np.array([t_test.p_value for t_test, _ in tests])).tolist() if tests else []
-    answers = iter([_against(*both, p) for both, p in zip(tests, adjusted, strict=True)])
-    return [None if pair is None else next(answers) for pair in asked]
+    answers = zip(tests, adjusted, strict=True)
+    return [None if pair is None else _against(luck, [rows[label] for label in pair], *next(answers)) for pair in asked]
 
 
-def _against(t_test: PairedTest, bootstrap: PairedTest, p: float) -> Against:
-    interval = bootstrap.interval
-    return Against(t_test.difference, interval, p, p < 0.05 and (interval.low > 0 or interval.high < 0))
+def _against(luck: Luck | None, pair: list[RowRuns], tests: tuple[PairedTest, PairedTest], p: float) -> Against:
+    difference, interval = tests[0].difference, tests[1].interval
+    wider = None if luck is None else luck.widen(interval, difference, *(len(row.test) for row in pair))
+    clear = all(one.low > 0 or one.high < 0 for one in (interval, wider) if one is not None)
+    return Against(difference, interval, p, p < 0.05 and clear, wider)
 
 
 def _measured(row: RowRuns, metric: str) -> Measured:

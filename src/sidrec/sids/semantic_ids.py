@@ -93,6 +93,10 @@ class SemanticIds:
         """The same IDs and, behind them, further items'."""
         return SemanticIds(np.concatenate([self.codes, codes]), self.codebook_sizes, self.item_ids + item_ids)
 
+    def take(self, items: NDArray[np.integer]) -> SemanticIds:
+        """The IDs of these items, in this order."""
+        return SemanticIds(self.codes[items], self.codebook_sizes, [self.item_ids[item] for item in items])
+
     def write_files(self, directory: Path) -> None:
         """One row per item: its id and a column per slot."""
         columns = {f"code_{slot}": self.codes[:, slot] for slot in range(self.n_codes)}

@@ -16,7 +16,7 @@ from sidrec.core.artifacts import Origin, forget_work, work_directory, write, wr
 from sidrec.core.errors import InputError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.settings import Mark, Settings, merge
-from sidrec.embeddings.embed import EmbeddingSettings
+from sidrec.embeddings.embedding_settings import EmbeddingSettings
 from sidrec.embeddings.item_embeddings import ItemEmbeddings
 from sidrec.sids.base import Tokenizer
 from sidrec.sids.collisions import Policy, check_room, resolve

@@ -25,14 +25,19 @@ SETTINGS_FILE = "tokenizer.json"
 REPORT_FILE = "report.json"
 PAGE_FILE = "report.html"
 VECTORS_FILE = "vectors.json"
+GIVEN = "given"
+"""Not a tokenizer: IDs that somebody else made."""
 
 
 @dataclass(frozen=True)
 class TokenizedItems:
-    """`report` holds the figures of the health report; `space` is how the items' text became vectors."""
+    """`report` holds the figures of the health report; `space` is how the items' text became vectors.
+
+    Without a `tokenizer` the IDs were given.
+    """
 
     ids: SemanticIds
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None
     policy: Policy
     report: dict[str, Any]
     space: EmbeddingSpace | None = None
@@ -40,35 +45,45 @@ class TokenizedItems:
     """Where the vectors lie that they were made from, as far as that was written down."""
 
     def __repr__(self) -> str:
-        return f"TokenizedItems({self.ids.in_words} by {self.tokenizer.key}, collisions: {self.policy})"
+        made = "given" if self.tokenizer is None else f"by {self.tokenizer.key}"
+        return f"TokenizedItems({self.ids.in_words} {made}, collisions: {self.policy})"
+
+    def frozen_tokenizer(self) -> Tokenizer:
+        """What makes IDs for new items."""
+        if self.tokenizer is None:
+            words = "these semantic IDs were given, so nothing can make one for new items; train again with theirs."
+            raise InputError(words)
+        return self.tokenizer
 
     def with_new_items(self, vectors: Floats, item_ids: list[str]) -> TokenizedItems:
         """The same with new items behind the old ones, whose IDs stay; the tokenizer is not trained further."""
+        tokenizer = self.frozen_tokenizer()
         if len(vectors) != len(item_ids):
             raise InputError(f"{len(vectors)} vectors for {len(item_ids)} new items; give one vector per item.")
         seen = Counter([*self.ids.item_ids, *item_ids])
         again = next((item_id for item_id in item_ids if seen[item_id] > 1), None)
         if again is not None:
             raise InputError(f"item {again!r} already has an ID or is given twice; leave it out.")
-        nearest = self.tokenizer.encode(vectors)
+        nearest = tokenizer.encode(vectors)
         vectors = np.asarray(vectors, dtype=np.float32)
         codes, _ = resolve_new(
             nearest,
             self.ids.codes,
             self.ids.codebook_sizes,
             self.policy,
-            lambda items: self.tokenizer.code_distances(vectors[items], nearest[items]),
+            lambda items: tokenizer.code_distances(vectors[items], nearest[items]),
         )
         return replace(self, ids=self.ids.with_items(codes, item_ids))
 
     def write_files(self, directory: Path) -> None:
         """Files that any artefact may hold: its own kind, or a model that generates these IDs."""
         self.ids.write_files(directory)
-        state = self.tokenizer.state()
-        save_file({name: np.ascontiguousarray(array) for name, array in state.items()}, directory / WEIGHTS_FILE)
+        if self.tokenizer is not None:
+            state = self.tokenizer.state()
+            save_file({name: np.ascontiguousarray(array) for name, array in state.items()}, directory / WEIGHTS_FILE)
         facts = {
-            "tokenizer": self.tokenizer.key,
-            "settings": self.tokenizer.settings.model_dump(mode="json"),
+            "tokenizer": GIVEN if self.tokenizer is None else self.tokenizer.key,
+            "settings": {} if self.tokenizer is None else self.tokenizer.settings.model_dump(mode="json"),
             "collisions": self.policy,
             "space": self.space is not None,
         }
@@ -79,12 +94,10 @@ class TokenizedItems:
 
     @classmethod
     def read_files(cls, artifact: Artifact, fingerprint: str = "") -> TokenizedItems:
-        facts, where = read_json(artifact.file(SETTINGS_FILE), _Facts), str(artifact.path / SETTINGS_FILE)
-        kind = find_tokenizer(facts.tokenizer).load_class()
-        settings = kind.settings_class.parse(facts.settings, owner=kind.key, where=where)
-        tokenizer = _restored(kind, settings, artifact.file(WEIGHTS_FILE))
-        space = EmbeddingSpace.read_files(artifact) if facts.space else None
-        if space is not None and space.width != tokenizer.text_width:
+        facts = read_json(artifact.file(SETTINGS_FILE), _Facts)
+        tokenizer = None if facts.tokenizer == GIVEN else _tokenizer(artifact, facts)
+        space = EmbeddingSpace.read_files(artifact) if facts.space and tokenizer is not None else None
+        if tokenizer is not None and space is not None and space.width != tokenizer.text_width:
             words = f"is a tokenizer of vectors of {tokenizer.text_width} numbers, the items' have {space.width}"
             raise damaged(artifact.file(WEIGHTS_FILE), words)
         return cls(
@@ -122,6 +135,12 @@ class _Facts:
     settings: dict[str, Any]
     collisions: Policy
     space: bool
+
+
+def _tokenizer(artifact: Artifact, facts: _Facts) -> Tokenizer:
+    kind = find_tokenizer(facts.tokenizer).load_class()
+    settings = kind.settings_class.parse(facts.settings, owner=kind.key, where=str(artifact.path / SETTINGS_FILE))
+    return _restored(kind, settings, artifact.file(WEIGHTS_FILE))
 
 
 def _restored(kind: type[Tokenizer], settings: TokenizerSettings, file: Path) -> Tokenizer:

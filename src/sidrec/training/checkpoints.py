@@ -49,6 +49,7 @@ class RunState:
     history: list[dict[str, float]] = field(default_factory=list)
     stopping: EarlyStopping = field(default_factory=EarlyStopping)
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     finished: str = ""
     """Why training ended: "epochs", "patience", "minutes", or nothing while it runs."""
     scale: dict[str, float] = field(default_factory=dict)

@@ -6,7 +6,13 @@ after the last one, in one message.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -21,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class World:
-    """This process among its peers; `here` asks the environment, a cluster's trainer may hand in its own."""
+    """This process among its peers: handed in by whoever started them (`handed_in`), else what the environment says."""
 
     rank: int
     size: int
@@ -29,11 +35,16 @@ class World:
 
     @classmethod
     def here(cls, device: str = "auto") -> World:
-        """One alone, unless started by `accelerate launch` or torchrun."""
+        """The one that was handed in; else one alone, unless started by `accelerate launch` or torchrun."""
+        given = _given.get()
+        if given is not None:
+            return given
         from accelerate.state import PartialState
 
         _refuse_missing(device)
         state = PartialState(cpu=device == "cpu" or not _has_accelerator())
+        if state.num_processes > 1:
+            _leave_at_the_end()
         # one process alone may train on another device than an earlier run in the same process did
         own = state.device if device == "auto" or state.num_processes > 1 else torch.device(device)
         return cls(state.process_index, state.num_processes, own)
@@ -96,15 +107,48 @@ class World:
         return self.device if self.device.type == "cuda" else None
 
 
+_given: ContextVar[World | None] = ContextVar("world", default=None)
+
+
+@contextmanager
+def handed_in(world: World) -> Iterator[None]:
+    """Inside the block this process is one of `world`, whatever the environment says; the peers are connected."""
+    token = _given.set(world)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
 def leads() -> bool:
     """Whether this process is the one that writes artefacts and prints; asked without joining the others."""
-    return os.environ.get("RANK", "0") == "0"
+    given = _given.get()
+    return os.environ.get("RANK", "0") == "0" if given is None else given.leads
+
+
+def alone() -> bool:
+    """Whether this process was started on its own; asked without joining the others."""
+    given = _given.get()
+    return int(os.environ.get("WORLD_SIZE", "1")) == 1 if given is None else given.size == 1
 
 
 def portion(whole: slice, number: int, parts: int) -> slice:
     """The `number`-th of `parts` nearly equal neighbouring pieces of a slice."""
     length = whole.stop - whole.start
     return slice(whole.start + length * number // parts, whole.start + length * (number + 1) // parts)
+
+
+@functools.cache
+def _leave_at_the_end() -> None:
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    """Threads of the connection still hold what was sent last; one that lets go of it when the interpreter is gone ends
+    the process by a signal, its work done. While this one sleeps, they can."""
+    if torch.distributed.is_initialized():
+        time.sleep(0.2)
+        torch.distributed.destroy_process_group()
 
 
 def _has_accelerator() -> bool:

@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from sidrec.core.errors import SettingsError, TrainingError
 from sidrec.core.progress import Progress, SilentProgress
 from sidrec.core.storage import storage_errors
-from sidrec.training import checkpoints, seeding
+from sidrec.training import checkpoints, seeding, watching
 from sidrec.training.checkpoints import RunState, Snapshot
+from sidrec.training.clock import Clock
 from sidrec.training.curve import draw_curve
 from sidrec.training.distributed import World
 from sidrec.training.meter import HistoryFile, Meter
@@ -88,8 +89,7 @@ class _Run:
         self.steps_per_epoch = math.ceil(objective.n_samples / self.batch_size)
         self.optimizer = Optimizer(module, options, options.epochs * self.steps_per_epoch, self.precision)
         self.steps = Steps(module, objective, options, world, self.precision, self.optimizer)
-        self.saved_at = self.began = time.monotonic()
-        self.used_before = 0.0
+        self.saved_at, self.clock = time.monotonic(), Clock()
 
     def complete(self, progress: Progress) -> TrainingResult:
         if not self.world.leads:
@@ -159,12 +159,13 @@ class _Run:
         state.finished = self.world.from_leader(self._reason_to_stop())
         if not state.finished:
             entry |= self._between_epochs()
-        entry["seconds"] = self._seconds()
+        entry["seconds"] = self.clock.seconds
         state.history.append(entry)
         self.history.add(entry)
         self.trackers.log(entry)
         if not state.finished:  # the last checkpoint follows the curve, see _finish
             self._checkpoint_if_due()
+        watching.tell(self.name, entry)
 
     def _validate(self, epoch: int) -> dict[str, float]:
         if epoch % self.options.validate_every and epoch != self.options.epochs:
@@ -203,7 +204,7 @@ class _Run:
         if self.state.stopping.exhausted(self.options.patience):
             return "patience"
         minutes = self.options.minutes
-        return "minutes" if minutes is not None and self._seconds() >= 60.0 * minutes else ""
+        return "minutes" if minutes is not None and self.clock.seconds >= 60.0 * minutes else ""
 
     # -- checkpoints
 
@@ -220,7 +221,7 @@ class _Run:
             self.world.equalise(self.module)
             return
         self.state, self.best = found.state, found.best
-        self.used_before = self.state.seconds
+        self.clock.go_on(self.state.seconds, self.state.cpu_seconds)
         put_back(self.module, found.weights)
         self.optimizer.restore(found.optimizer, self.state.scale)
         if self.state.finished and self.state.goes_on(self.options):
@@ -244,7 +245,7 @@ class _Run:
             self._checkpoint()
 
     def _checkpoint(self) -> None:
-        self.state.seconds = self._seconds()
+        self.state.seconds, self.state.cpu_seconds = self.clock.seconds, self.clock.cpu_seconds
         if self._own_workdir is None:
             return
         self.state.scale = self.optimizer.scale()
@@ -284,10 +285,6 @@ class _Run:
     def _running(self) -> bool:
         return not self.state.finished
 
-    def _seconds(self) -> float:
-        """Training time, over all resumptions; steps lost to a kill are not counted."""
-        return self.used_before + time.monotonic() - self.began
-
     def _result(self) -> TrainingResult:
         state = self.state
         return TrainingResult(
@@ -295,6 +292,7 @@ class _Run:
             best_epoch=state.stopping.best_epoch,
             best_value=state.stopping.best_value,
             seconds=state.seconds,
+            cpu_seconds=state.cpu_seconds,
             stopped_early=state.finished in ("patience", "minutes"),
             epochs=state.epoch,
             gone_on_from=tuple(state.gone_on_from),

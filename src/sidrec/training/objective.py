@@ -75,6 +75,8 @@ class TrainingResult:
     best_epoch: int | None
     best_value: float | None
     seconds: float
+    cpu_seconds: float
+    """Of the leading process, over all its threads."""
     stopped_early: bool
     epochs: int
     gone_on_from: tuple[int, ...] = ()
@@ -88,6 +90,7 @@ class TrainingResult:
             "best_epoch": self.best_epoch,
             "best_value": self.best_value,
             "seconds": round(self.seconds, 3),
+            "cpu_seconds": round(self.cpu_seconds, 3),
             "stopped_early": self.stopped_early,
             **went_on,
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -11,14 +10,9 @@ from typing import TypeVar
 from sidrec.core.artifacts import Artifact, Origin, ensure, finished, opened
 from sidrec.core.locks import locked
 from sidrec.core.progress import Progress
-from sidrec.training.distributed import World
+from sidrec.training.distributed import World, alone
 
 T = TypeVar("T")
-
-
-def alone() -> bool:
-    """Whether this process was started on its own; asked without joining the others."""
-    return int(os.environ.get("WORLD_SIZE", "1")) == 1
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidrec.core.errors import InputError
-from sidrec.data.readers.chunks import Chunk, chunks, first_line, plain_suffix
+from sidrec.data.readers.chunks import Chunk, chunks, plain_suffix
 
 TEXT = 'user,item\nu1,Ⅷ\nu2,"a\nb"\nu3,مرحبا 🎁\n'.encode()
 
@@ -51,7 +51,6 @@ def test_two_zstandard_frames_are_one_file(tmp_path: Path) -> None:
 def test_the_byte_order_mark_and_a_missing_last_line_end(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfuser,item\r\nu,a")
     assert list(chunks(tmp_path / "a.csv")) == [Chunk(b"user,item\r\n", 1), Chunk(b"u,a", 2)]
-    assert first_line(tmp_path / "a.csv") == "user,item"
 
 
 @pytest.mark.parametrize(

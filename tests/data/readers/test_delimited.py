@@ -9,7 +9,7 @@ import pytest
 
 from sidrec.core.errors import InputError
 from sidrec.data.readers import chunks
-from sidrec.data.readers.delimited import BARE_TSV, CSV, TSV, Dialect, header, read_delimited
+from sidrec.data.readers.delimited import BARE_TSV, CSV, TSV, Dialect, csv_dialect, header, read_delimited
 
 
 def rows(path: Path, dialect: Dialect = CSV) -> list[tuple[str | None, ...]]:
@@ -67,3 +67,20 @@ def test_empty_lines_at_the_end_are_nothing(tmp_path: Path) -> None:
 def test_empty_last_fields_are_not_ragged(tmp_path: Path) -> None:
     assert rows(write(tmp_path / "a.csv", "a,b\n1,\n2,\n")) == [("1", None), ("2", None)]
     assert header(tmp_path / "a.csv", CSV) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("header_line", "separator"),
+    [
+        ("a,b,c", ","),
+        ("Artikel;Größe;Preis, EUR", ";"),
+        ('"a;b;c;d",b', ","),
+        ("a\tb", "\t"),
+        ("alone", ","),
+        ("a,b;c", ","),
+    ],
+)
+def test_the_header_tells_what_separates_a_csv(tmp_path: Path, header_line: str, separator: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"{header_line}\n", encoding="utf-8")
+    assert csv_dialect(path).separator == separator

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidrec.core.errors import InputError
+from sidrec.data.readers.columns import Columns
 from sidrec.data.readers.detect import file_source, folder_source
 
 CONTENT = {
@@ -47,15 +48,15 @@ def folder(path: Path, *names: str) -> Path:
     ],
 )
 def test_folders(tmp_path: Path, names: tuple[str, ...], format: str, read: list[str]) -> None:
-    source = folder_source(folder(tmp_path, *names), {})
+    source = folder_source(folder(tmp_path, *names), Columns())
     assert (source.format, [file.name for file in source.files]) == (format, read)
 
 
 def test_an_ambiguous_folder_lists_what_was_seen(tmp_path: Path) -> None:
     both = folder(tmp_path, "sequences.tsv", "ml.inter", "items.csv")
     with pytest.raises(InputError, match=r"sequences: sequences.tsv; recbole: ml.inter.*Choose a format, or name"):
-        folder_source(both, {})
-    assert folder_source(both, {}, "recbole").format == "recbole"
+        folder_source(both, Columns())
+    assert folder_source(both, Columns(), "recbole").format == "recbole"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_an_ambiguous_folder_lists_what_was_seen(tmp_path: Path) -> None:
 )
 def test_unclear_folders(tmp_path: Path, names: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        folder_source(folder(tmp_path, *names), {})
+        folder_source(folder(tmp_path, *names), Columns())
 
 
 @pytest.mark.parametrize(
@@ -78,11 +79,11 @@ def test_unclear_folders(tmp_path: Path, names: tuple[str, ...], message: str) -
     [("sequences.tsv", "sequences"), ("ml.inter", "recbole"), ("Tea.jsonl", "amazon"), ("interactions.csv", "table")],
 )
 def test_single_files(tmp_path: Path, name: str, format: str) -> None:
-    assert file_source(folder(tmp_path, name) / name, None, {}).format == format
+    assert file_source(folder(tmp_path, name) / name, None, Columns()).format == format
 
 
 def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv: no such file"):
-        file_source(tmp_path / "none.csv", None, {})
+        file_source(tmp_path / "none.csv", None, Columns())
     with pytest.raises(InputError, match="is a folder, not a file"):
-        file_source(tmp_path, None, {})
+        file_source(tmp_path, None, Columns())

@@ -9,6 +9,7 @@ import pytest
 
 from sidrec.core.errors import InputError
 from sidrec.data.readers.jsonl import keys, objects_frame, read_columns, read_objects
+from sidrec.data.readers.table import read_events
 
 
 def write(path: Path, text: str) -> Path:
@@ -86,3 +87,13 @@ def test_lists_in_lists_without_end_are_refused(tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_text('{"item_id": "a", "x": ' + "[" * 100_000 + "]" * 100_000 + "}")
     with pytest.raises(InputError, match="row 1: not valid JSON"):
         list(read_objects(tmp_path / "items.jsonl", "item_id"))
+
+
+def test_a_field_that_only_later_objects_have_is_read_or_refused(tmp_path: Path) -> None:
+    first = '{"user_id":"u","item_id":"a"}\n{"user_id":"u","item_id":"b","timestamp":2}\n'
+    (tmp_path / "a.jsonl").write_text(first)
+    assert keys(tmp_path / "a.jsonl") == ["user_id", "item_id", "timestamp"]
+    many = '{"user_id":"u","item_id":"a"}\n' * 400_000 + '{"user_id":"u","item_id":"b","timestamp":2}\n'
+    (tmp_path / "b.jsonl").write_text(many)
+    with pytest.raises(InputError, match=r"row 400001, .*timestamp.* comes for the first time here"):
+        list(read_events(tmp_path / "b.jsonl", {}))

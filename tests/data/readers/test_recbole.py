@@ -33,7 +33,7 @@ def test_typed_headers(tmp_path: Path) -> None:
     ("inter", "item", "message"),
     [
         ("user_id\titem_id:token\n1\t2\n", None, r"ml.inter, row 1: 'user_id' is not a typed column"),
-        ("user_id:token\titem_id:token\n1\t2\n", None, r"ml.inter: no column timestamp"),
+        ("user_id:token\ttimestamp:float\n1\t2\n", None, r"ml.inter: no column item_id"),
         (
             INTER + "1\t01\t5\t3\n",
             "item_id:token\tyear:float\n01\tlong ago\n",

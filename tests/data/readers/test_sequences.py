@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidrec.core.errors import InputError
+from sidrec.data.readers.columns import Columns
 from sidrec.data.readers.sequences import read_sequences, sequence_source
 
 
@@ -16,7 +17,7 @@ def test_lines_become_rows_that_know_their_line(tmp_path: Path) -> None:
     (batch,) = read_sequences(path)
     assert batch.frame.rows() == [("1", "3"), ("1", "4"), ("2", "5")]
     assert [batch.position.at(row) for row in range(3)] == [f"{path}, row {line}" for line in (1, 1, 2)]
-    assert sequence_source(path, None, {}).files == (path,)
+    assert sequence_source(path, None, Columns()).files == (path,)
 
 
 @pytest.mark.parametrize(

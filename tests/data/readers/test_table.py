@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from sidrec.core.errors import InputError
+from sidrec.data.readers.columns import Columns
 from sidrec.data.readers.table import column_names, read_events, read_items, table_source
 
 EVENTS = pl.DataFrame({"who": ["u1", "u2"], "item_id": ["007", "ア"], "timestamp": [5, 6], "extra": ["x", "y"]})
@@ -44,14 +45,14 @@ def test_every_format(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["i.csv", "i.jsonl.gz", "i.parquet"])
 def test_items_keep_every_column(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, name, pl.DataFrame({"asin": ["007"], "title": ["شاي"], "brand": ["🍵"]}))
-    frame = pl.concat([batch.frame for batch in read_items(path, {"item_id": "asin"})])
+    frame = pl.concat([batch.frame for batch in read_items(path, Columns.of({"item_id": "asin"}))])
     assert frame.to_dicts() == [{"item_id": "007", "title": "شاي", "brand": "🍵"}]
 
 
 def test_lists_stay_lists(tmp_path: Path) -> None:
     for name in ("i.parquet", "i.jsonl"):
         path = write(tmp_path, name, pl.DataFrame({"item_id": ["a"], "categories": [["x", "y"]]}))
-        assert next(read_items(path, {})).frame["categories"].to_list() == [["x", "y"]]
+        assert next(read_items(path, Columns())).frame["categories"].to_list() == [["x", "y"]]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_lists_stay_lists(tmp_path: Path) -> None:
 def test_unreadable_tables(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match=message):
-        list(table_source(tmp_path / name, None, {}).interactions())
+        list(table_source(tmp_path / name, None, Columns()).interactions())
 
 
 def test_parquet_text_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import signal
 import sys
 from functools import cache
 
@@ -93,6 +95,21 @@ def test_the_same_recommendations_by_every_engine(attention, tmp_path) -> None:
             assert row == pytest.approx(right, abs=1e-4)
         assert other.engine == engine and model(attention).engine == "torch"
         assert other.with_engine("torch").recommend(histories, 7, exclude_seen=True) == wanted
+
+
+@pytest.mark.slow
+def test_a_signal_is_heard_when_engines_are_gone(tmp_path) -> None:
+    """It would be a crash if an engine left freed memory behind for it."""
+    for _ in range(2):
+        model("prefix").with_engine("openvino", tmp_path / "graphs").recommend([data().catalog.item_ids.to_list()[:2]])
+    gc.collect()
+    heard: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
+    try:
+        signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert heard == [signal.SIGUSR1]
 
 
 @pytest.mark.slow

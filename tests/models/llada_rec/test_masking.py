@@ -58,8 +58,3 @@ def test_history_ratio_per_item_takes_the_authors_levels() -> None:
     assert torch.allclose(noise.weight.unique(), torch.tensor([0.0, 1.0, 4 / 3, 2.0, 4.0]))
     assert not noise.masked[noise.weight == 0].any()
     assert noise.masked[noise.weight == 1].all()
-
-
-def test_newest_items_keep_their_noise() -> None:
-    noise = history_noise((2, 5, 3), "per-item", 0.01, generator())
-    assert torch.equal(noise.newest(2).masked, noise.masked[:, 3:])

@@ -10,6 +10,7 @@ from torch import Tensor
 from sidrec.core.errors import InputError
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.network import MaskPredictor, masked_order, one_pass_mask, target_mask
+from sidrec.models.llada_rec.packs import Passes, Places
 from sidrec.sids.semantic_ids import SemanticIds
 
 IDS = SemanticIds(np.array([[0, 0], [1, 1], [2, 2], [3, 3]], dtype=np.int32), (4, 4), list("abcd"))
@@ -116,7 +117,9 @@ def test_one_pass_equals_every_target_alone() -> None:
     module = network(attention="inter-item-causal", positions="absolute")
     items = torch.tensor([[2, 0, 3, 1]])
     codes = module.item_tokens.codes_of(items[:, 1:]).masked_fill(torch.tensor([True, False]), -1)
-    together = module.one_pass_hidden(items[:, :-1], codes, torch.full((len(items),), items.shape[1] - 1))
+    passes = Passes(*(np.array([n]) for n in (0, 0, 3, 6)), np.array([True]), twice=True)
+    every = torch.cat([module.item_tokens.codes_of(items[0, :-1]), codes[0]])
+    together = module.packed_hidden(every, every < 0, Places.of(passes))  # the hidden code of each target
     for number in range(3):
         alone = module.target_hidden(items[:, : number + 1], codes[:, number])
-        assert torch.allclose(together[:, number], alone, atol=1e-5)
+        assert torch.allclose(together[number], alone[0, 0], atol=1e-5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,8 +19,9 @@ from sidrec.models.llada_rec.loss import masked_loss, total_loss
 from sidrec.models.llada_rec.masking import Noise, mask_by_ratio
 from sidrec.models.llada_rec.network import MaskPredictor, masked_order
 from sidrec.models.llada_rec.objective import OnePassObjective, PrefixObjective
-from sidrec.models.llada_rec.samples import PAD, every_prefix
-from sidrec.training.objective import Batch
+from sidrec.models.llada_rec.packs import Places
+from sidrec.models.llada_rec.samples import every_prefix
+from sidrec.training.objective import Batch, Losses
 
 SIZES = (5, 4, 3)
 SEQUENCES = Histories.from_lists([[0, 1, 2, 3, 4], [5, 6], [7, 8, 9], [3], [10, 11, 0, 5, 2, 8, 6]])
@@ -136,13 +138,19 @@ def test_one_pass_equals_every_prefix_target_by_target() -> None:
         assert torch.allclose(ours, theirs, atol=1e-5)
 
 
+def summed(parts: Iterator[Losses]) -> dict[str, float]:
+    every = list(parts)
+    return {name: sum(part.terms[name].item() for part in every) for name in ("next_item", "history")}
+
+
 def test_one_pass_history_loss_counts_items_as_often_as_prefixes_do() -> None:
     settings = tiny(attention="inter-item-causal", positions="absolute", samples="one-pass", max_history=6)
     module = network(settings)
     objective = OnePassObjective(Histories.from_lists([[0, 1, 2]]), 3, settings)
     everything = Noise(torch.ones(1, 6, 3, dtype=torch.bool), torch.ones(1, 6, 3))
     nothing = Noise(torch.zeros(1, 6, 3, dtype=torch.bool), torch.ones(1, 6, 3))
-    losses = objective.group_losses(module, torch.tensor([[0, 1, 2]]), nothing, everything, 2)
+    passes = objective.passes(np.array([0]), np.array([0]))
+    losses = summed(objective.losses(module, passes, (nothing, everything), 2))
     prefixes = [
         literal.history_loss(
             module,
@@ -153,44 +161,42 @@ def test_one_pass_history_loss_counts_items_as_often_as_prefixes_do() -> None:
         )
         for ids_codes in (module.item_tokens.codes[[0]], module.item_tokens.codes[[0, 1]])
     ]
-    assert losses.terms["next_item"].item() == 0
-    assert losses.terms["history"].item() == pytest.approx(sum(p.item() for p in prefixes) / 7 / 2, rel=1e-5)
+    assert losses["next_item"] == 0
+    assert losses["history"] == pytest.approx(sum(p.item() for p in prefixes) / 7 / 2, rel=1e-5)
 
 
 @pytest.mark.parametrize("positions", ["absolute", "authors"])
 def test_company_does_not_change_a_windows_loss(positions: str) -> None:
-    """Beside a longer window a shorter one is padded; its own places stay where they were."""
+    """Beside a longer window a shorter one's places stay where they were."""
     settings = tiny(attention="inter-item-causal", positions=positions, samples="one-pass", max_history=6)
-    module, objective = network(settings), OnePassObjective(SEQUENCES, 3, settings)
-    generator = torch.Generator().manual_seed(0)
-    noise = [mask_by_ratio(torch.full((2, 1, 1), 0.5), (2, 6, 3), generator) for _ in range(2)]
-    windows = [torch.tensor([[0, 1, 2, 3, 4]]), torch.tensor([[5, 6, 0]])]
-    padded = torch.tensor([[0, 1, 2, 3, 4], [5, 6, 0, PAD, PAD]])
-    together = objective.group_losses(module, padded, *noise, 1)
-    alone = [
-        objective.group_losses(module, window, *(part.take(torch.tensor([row])) for part in noise), 1)
-        for row, window in enumerate(windows)
-    ]
+    objective = OnePassObjective(Histories.from_lists([[0, 1, 2, 3, 4], [5, 6, 0]]), 3, settings)
+    module, generator = network(settings), torch.Generator().manual_seed(0)
+    noises = tuple(mask_by_ratio(torch.full((2, 1, 1), 0.5), (2, 6, 3), generator) for _ in range(2))
+    together, first, second = (
+        summed(objective.losses(module, objective.passes(np.arange(2), np.array(rows)), noises, 1))
+        for rows in ([0, 1], [0], [1])
+    )
     for name in ("next_item", "history"):
-        assert together.terms[name].item() == pytest.approx(sum(a.terms[name].item() for a in alone), rel=1e-5)
+        assert together[name] == pytest.approx(first[name] + second[name], rel=1e-5)
 
 
 def test_one_pass_with_the_authors_places_equals_the_last_prefix() -> None:
     """The last target of a window stands where a target stands that is asked for alone."""
     settings = tiny(attention="inter-item-causal", positions="authors", samples="one-pass", max_history=6)
-    module = network(settings).eval()
-    clean, codes = torch.tensor([[0, 1, 2]]), torch.full((1, 3, 3), -1)
-    last = module.one_pass_hidden(clean, codes, torch.tensor([3]))[:, -1]
-    assert torch.allclose(last, module.target_hidden(clean, codes[:, -1]), atol=1e-5)
+    module, objective = network(settings).eval(), OnePassObjective(Histories.from_lists([[0, 1, 2, 3]]), 3, settings)
+    places = Places.of(objective.passes(np.array([0]), np.array([0])).take(np.array([0])))
+    codes = module.item_tokens.codes_of(torch.from_numpy(objective.sequences.items[places.at]).long())
+    masked = torch.from_numpy(places.is_target & (places.ages == 0))[:, None].expand(-1, 3)
+    last = module.packed_hidden(codes, masked, places)
+    assert torch.allclose(last, module.target_hidden(torch.tensor([[0, 1, 2]]), torch.full((1, 3), -1))[0], atol=1e-5)
 
 
 def test_nothing_masked_is_exactly_zero() -> None:
     settings = tiny()
     module, objective = network(settings), PrefixObjective(SEQUENCES, 3, settings)
-    pairs = every_prefix(SEQUENCES, 4).take(np.arange(4))
-    next_noise = Noise(torch.zeros(4, 3, dtype=torch.bool), torch.full((4, 3), 2.0))
-    past_noise = Noise(torch.zeros(4, 4, 3, dtype=torch.bool), torch.full((4, 4, 3), 2.0))
-    losses = objective.group_losses(module, pairs, next_noise, past_noise, 4)
+    noises = tuple(Noise(torch.zeros(4, n, 3, dtype=torch.bool), torch.full((4, n, 3), 2.0)) for n in (1, 4))
+    passes = objective.passes(every_prefix(SEQUENCES, 4).take(np.arange(4)), np.arange(4))
+    (losses,) = objective.losses(module, passes, noises, 4)
     assert losses.total.item() == 0.0
 
 
@@ -203,27 +209,22 @@ def test_equations_by_hand() -> None:
 
 @pytest.mark.parametrize("attention", ["bidirectional", "causal", "inter-item-causal", "intra-item-causal", "prefix"])
 @pytest.mark.parametrize("positions", ["from-newest", "absolute", "authors"])
-def test_padding_and_company_do_not_change_a_users_loss(attention: str, positions: str) -> None:
+def test_company_does_not_change_a_users_loss(attention: str, positions: str) -> None:
     settings = tiny(attention=attention, positions=positions)
     module, objective = network(settings), PrefixObjective(SEQUENCES, 3, settings)
     pairs = every_prefix(SEQUENCES, 4)
     generator = torch.Generator().manual_seed(0)
-    next_noise = objective._next_item_noise(len(pairs), generator)
-    past_noise = objective._history_noise(len(pairs), 4, generator)
-    rows = torch.arange(len(pairs))
-    together = objective.group_losses(module, pairs, next_noise, past_noise, 1)  # all lengths padded to one width
+    noises = (
+        objective._next_item_noise(len(pairs), generator).in_one_column(),
+        objective._history_noise(len(pairs), 4, generator),
+    )
+    together = summed(objective.losses(module, objective.passes(pairs, np.arange(len(pairs))), noises, 1))
     alone = [
-        objective.group_losses(
-            module,
-            pairs.take(rows[i : i + 1].numpy()),
-            next_noise.take(rows[i : i + 1]),
-            past_noise.take(rows[i : i + 1]),
-            1,
-        )
-        for i in range(len(pairs))
+        summed(objective.losses(module, objective.passes(pairs, np.array([row])), noises, 1))
+        for row in range(len(pairs))
     ]
     for name in ("next_item", "history"):
-        assert together.terms[name].item() == pytest.approx(sum(a.terms[name].item() for a in alone), rel=1e-5)
+        assert together[name] == pytest.approx(sum(losses[name] for losses in alone), rel=1e-5)
 
 
 def test_specials_and_foreign_codes_are_never_predicted() -> None:
@@ -243,7 +244,20 @@ def test_token_losses_equal_the_dense_log_probabilities() -> None:
         hidden, masked = torch.randn(6, 3, 16), torch.rand(6, 3) < 0.5
         codes = torch.stack([torch.randint(0, size, (6,)) for size in SIZES], 1)
         dense = -module.log_probs(hidden).gather(-1, codes[..., None]).squeeze(-1)
-        assert torch.allclose(module.token_losses(hidden, codes, masked), masked_order(dense, masked), atol=1e-6)
+        rows, right = hidden.transpose(0, 1)[masked.mT], masked_order(codes, masked)
+        found = module.token_losses(rows, right, masked.sum(0).tolist())
+        assert torch.allclose(found, masked_order(dense, masked), atol=1e-6)
+
+
+def test_packs_do_not_change_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small packs cut runs of one length in two; a pass longer than a pack goes alone."""
+    settings = tiny()
+    module, objective = network(settings), PrefixObjective(SEQUENCES, 3, settings)
+    (whole,) = objective.parts(module, whole_batch(objective.n_samples))
+    monkeypatch.setattr("sidrec.models.llada_rec.packs.PACK_TOKENS", 12)
+    parts = list(objective.parts(module, whole_batch(objective.n_samples)))
+    assert len(parts) > 5
+    assert sum(part.total.item() for part in parts) == pytest.approx(whole.total.item(), rel=1e-5)
 
 
 # ---- Eq. loss_prob_bound: K = 3, M = 3, a tabulated predictor --------------------------------------------------------

@@ -93,6 +93,14 @@ def test_a_generation_is_told_step_by_step() -> None:
     assert items == answer.item_ids[0]
 
 
+@pytest.mark.slow
+def test_a_known_users_generation_is_that_users() -> None:
+    ranked = model().recommend(HISTORIES[:1], k=3, users=["user-3"])
+    told = model().explain(HISTORIES[0], k=3, user="user-3").ranking
+    assert data().catalog.item_ids.gather(told.items[0]).to_list() == ranked.item_ids[0]
+    assert told.scores[0].tolist() == pytest.approx(ranked.scores[0])
+
+
 def test_other_ways_of_searching_are_refused() -> None:
     with pytest.raises(SettingsError, match=r"search\.order"):
         TIGER(order="adaptive")
@@ -122,7 +130,7 @@ def test_vectors_of_a_model_say_nothing_of_new_items() -> None:
     embedding = {"from_model": "sasrec-ce", "model_settings": source}
     fitted = find_model("tiger-sas").make(**{**SMALL, "embedding": embedding}).fit(data())
     assert isinstance(fitted, TIGER) and fitted.key == "tiger-sas"
-    with pytest.raises(InputError, match="train again with them"):
+    with pytest.raises(InputError, match="give the vectors of the new items, or train again with them"):
         fitted.add_items(NEW)
     assert len(fitted.catalog) == 24
 

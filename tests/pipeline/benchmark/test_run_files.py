@@ -6,14 +6,13 @@ import json
 
 import pytest
 
-from sidrec.core.errors import ArtifactError, SettingsError
+from sidrec.core.errors import ArtifactError
 from sidrec.models import registry
 from sidrec.pipeline.benchmark import cells as cells_module
 from sidrec.pipeline.benchmark import plan as plan_module
 from sidrec.pipeline.benchmark.cells import Places, cells_of
 from sidrec.pipeline.benchmark.plan import Plan
 from sidrec.pipeline.benchmark.run_files import read_cells_of, read_plan_of, write_run
-from sidrec.pipeline.benchmark.runner import benchmark
 
 VALUES = {
     "title": "t",
@@ -52,12 +51,3 @@ def test_what_is_no_run_says_so(tmp_path) -> None:
         (tmp_path / "plan.json").write_text("[]", encoding="utf-8")
         with pytest.raises(ArtifactError, match="is damaged"):
             read_cells_of(Places(tmp_path)) if text != "[]" else read_plan_of(Places(tmp_path))
-
-
-def test_a_budget_that_a_section_would_not_heed_is_refused(tmp_path) -> None:
-    by_recipe = {"name": "recipes", "title": "r", "models": ["popularity"], "training": "recipe"}
-    plan = make(section=[*VALUES["section"], by_recipe], budget={"epochs": 3})
-    with pytest.raises(SettingsError, match="section recipes trains every model exactly as its recipe says") as refused:
-        benchmark(plan, tmp_path / "out")
-    assert refused.value.arguments == ("epochs", "minutes", "section")
-    assert not (tmp_path / "out").exists()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 
@@ -62,6 +64,23 @@ def test_whoever_is_stopped_does_not_wait_for_running_tasks():
     assert time.monotonic() - began < 10
     may_end.set()
     assert "3" not in started
+
+
+def test_ctrl_c_is_heard_while_tasks_run():
+    may_end = threading.Event()
+
+    def run(task: Task) -> str:
+        if task.stage.name == "1":
+            os.kill(os.getpid(), signal.SIGINT)
+        return str(may_end.wait(30))
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(run_all([Task("model", Data(str(number))) for number in range(2)], run, 2))
+    finally:
+        may_end.set()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_failure_here_is_words_and_a_log(plan, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,10 @@ import polars as pl
 
 from sidrec.core.errors import InputError
 from sidrec.data.interactions import IdCodes
-from sidrec.data.readers.columns import event_columns
+from sidrec.data.readers.columns import Columns, event_columns
 from sidrec.data.readers.table import column_names, read_items, read_table
 from sidrec.data.schema import ITEM_ID, RATING, TIMESTAMP, USER_ID
-from sidrec.data.source import Batch, FilePosition, Source
+from sidrec.data.source import Batch, Source
 
 PARENT = "parent_asin"
 HISTORY = "history"
@@ -21,14 +22,14 @@ _PARTS = ("train", "valid", "test")
 _PICTURES = ("images", "videos", "bought_together")
 
 
-def amazon_source(events: Sequence[Path], items: Path | None, columns: Mapping[str, str]) -> Source:
+def amazon_source(events: Sequence[Path], items: Path | None, columns: Columns) -> Source:
     """Train, valid and test files together are all interactions; their own split is leave-one-out again."""
-    names = {ITEM_ID: PARENT, **columns}
+    names = columns.over({ITEM_ID: PARENT})
     ordered = tuple(sorted(events, key=_part))
     return Source(
         format="amazon",
         files=ordered if items is None else (*ordered, items),
-        interactions=lambda: _read_all(ordered, names),
+        interactions=lambda: _read_all(ordered, names.events),
         items=None if items is None else lambda: _read_meta(items, names),
     )
 
@@ -92,13 +93,13 @@ class _EarlierItems:
             unrated = [pl.lit(None, dtype=frame[RATING].dtype).alias(RATING)] if RATING in frame.columns else []
             yield Batch(
                 told.select(*kept, pl.col(HISTORY).alias(ITEM_ID), *unrated),
-                FilePosition(position.file, position.first_row, rows),
+                replace(position, rows=rows),
             )
 
 
-def _read_meta(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
+def _read_meta(path: Path, columns: Columns) -> Iterator[Batch]:
     for batch in read_items(path, columns):
-        yield Batch(batch.frame.drop(_PICTURES, strict=False), batch.position, batch.typed)
+        yield replace(batch, frame=batch.frame.drop(_PICTURES, strict=False))
 
 
 def looks_amazon(path: Path, columns: Mapping[str, str]) -> bool:

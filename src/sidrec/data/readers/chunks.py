@@ -70,13 +70,6 @@ class _Carry:
         return data
 
 
-def first_line(path: Path) -> str:
-    """The first line without its line end, read without touching the rest."""
-    for chunk in chunks(path, block=1 << 16):
-        return chunk.data.partition(b"\n")[0].rstrip(b"\r").decode()
-    return ""
-
-
 def _cut(data: bytes, quotes_before: int | None) -> int:
     """After the last line end outside quotes: there the number of quotes before it is even."""
     end = data.rfind(b"\n") + 1

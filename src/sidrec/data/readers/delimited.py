@@ -26,7 +26,20 @@ class Dialect:
 
 
 _LONGEST_HEADER = 1 << 17
-CSV, TSV, BARE_TSV = Dialect(","), Dialect("\t"), Dialect("\t", None)
+CSV, TSV, BARE_TSV, SEMICOLON = Dialect(","), Dialect("\t"), Dialect("\t", None), Dialect(";")
+
+
+def csv_dialect(path: Path) -> Dialect:
+    """What separates a .csv: commas, unless its header has more fields by semicolons, as in half of Europe, or tabs."""
+    line = _header_line(next(chunks(path, quoted=True, block=1 << 16)).data)
+    return max((CSV, SEMICOLON, TSV), key=lambda dialect: _n_fields(line, dialect))
+
+
+def _n_fields(line: str, dialect: Dialect) -> int:
+    try:
+        return len(next(csv.reader([line[:_LONGEST_HEADER]], **_csv_options(dialect)), []))
+    except csv.Error:
+        return 0
 
 
 def header(path: Path, dialect: Dialect) -> list[str]:
@@ -46,12 +59,16 @@ def read_delimited(path: Path, dialect: Dialect, columns: Sequence[str] | None =
         if not chunk.data.strip(b"\r\n"):
             continue
         frame = _parsed(chunk, names, columns, dialect, FilePosition(str(path), row))
-        yield Batch(frame, FilePosition(str(path), row))
+        yield Batch(frame, FilePosition(str(path), row), typed=False, decimal_comma=dialect == SEMICOLON)
         row += frame.height
 
 
+def _header_line(data: bytes) -> str:
+    return data.partition(b"\n")[0].decode().rstrip("\r")
+
+
 def _names(data: bytes, dialect: Dialect, path: Path) -> list[str]:
-    line = data.partition(b"\n")[0].decode().rstrip("\r")
+    line = _header_line(data)
     try:
         if len(line) > _LONGEST_HEADER:
             raise csv.Error(f"it has {len(line):,} characters")

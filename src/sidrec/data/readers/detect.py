@@ -9,6 +9,7 @@ from typing import get_args
 from sidrec.core.errors import InputError
 from sidrec.data.readers.amazon import amazon_source, are_parts, is_meta, looks_amazon
 from sidrec.data.readers.chunks import plain_suffix
+from sidrec.data.readers.columns import Columns
 from sidrec.data.readers.recbole import recbole_source
 from sidrec.data.readers.sequences import sequence_source
 from sidrec.data.readers.table import SUFFIXES, table_source
@@ -18,10 +19,10 @@ from sidrec.data.source import Source
 _MAKERS = {"sequences": sequence_source, "recbole": recbole_source, "table": table_source}
 
 
-def folder_source(folder: Path, columns: Mapping[str, str], format: SourceFormat | None = None) -> Source:
+def folder_source(folder: Path, columns: Columns, format: SourceFormat | None = None) -> Source:
     """The one data set in a folder; two that could be meant are an error that lists what was seen."""
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
-    found = {name: _events(name, files, columns) for name in ([format] if format else get_args(SourceFormat))}
+    found = {name: _events(name, files, columns.events) for name in ([format] if format else get_args(SourceFormat))}
     found = {name: events for name, events in found.items() if events}
     if len(found) != 1:
         raise _unclear(folder, files, found, format)
@@ -34,9 +35,7 @@ def folder_source(folder: Path, columns: Mapping[str, str], format: SourceFormat
     return _make(name, events, items[0] if items else None, columns)
 
 
-def file_source(
-    events: Path, items: Path | None, columns: Mapping[str, str], format: SourceFormat | None = None
-) -> Source:
+def file_source(events: Path, items: Path | None, columns: Columns, format: SourceFormat | None = None) -> Source:
     """Files named one by one; the format follows from the interactions file."""
     for file in (events, *([] if items is None else [items])):
         if not file.is_file():
@@ -44,7 +43,7 @@ def file_source(
                 f"{file}: {'is a folder, not a file' if file.is_dir() else 'no such file'}; check the path."
             )
     kinds: Sequence[SourceFormat] = ("sequences", "recbole", "amazon")
-    detected = (name for name in kinds if _events(name, [events], columns))
+    detected = (name for name in kinds if _events(name, [events], columns.events))
     named: SourceFormat = format if format is not None else next(detected, "table")
     return _make(named, [events], items, columns)
 
@@ -68,7 +67,7 @@ def _items(name: str, files: Sequence[Path]) -> list[Path]:
     return [file for file in tables if (is_meta(file) if name == "amazon" else _named(file, "items"))]
 
 
-def _make(name: str, events: Sequence[Path], items: Path | None, columns: Mapping[str, str]) -> Source:
+def _make(name: str, events: Sequence[Path], items: Path | None, columns: Columns) -> Source:
     return amazon_source(events, items, columns) if name == "amazon" else _MAKERS[name](events[0], items, columns)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,40 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from sidrec.core.errors import InputError
-from sidrec.data.readers.chunks import Chunk, chunks, first_line
+from sidrec.data.readers.chunks import Chunk, chunks
 from sidrec.data.source import Batch, FilePosition
 
 
 def keys(path: Path) -> list[str]:
-    """The fields of the first object."""
-    return list(_object(first_line(path), FilePosition(str(path), 1), 0))
+    """The fields of the objects at the beginning of the file: its first megabytes."""
+    found: dict[str, None] = {}
+    for chunk in islice(chunks(path), 2):  # a last line without an end is a chunk of its own
+        for value in _objects(chunk, FilePosition(str(path), chunk.first_line)):
+            found.update(dict.fromkeys(value))
+    return list(found)
 
 
-def read_columns(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
-    """Some fields of every object, as strings; a field that an object lacks is null."""
+def refuse_ragged(path: Path) -> None:
+    """Refuse objects that lack a field which others have: nobody knows whether that means empty or unchanged."""
+    names = set(keys(path))
     for chunk in chunks(path):
         position = FilePosition(str(path), chunk.first_line)
+        for index, value in enumerate(_objects(chunk, position)):
+            if value.keys() != names:
+                name = sorted(value.keys() ^ names)[0]
+                raise position.problem(index, name, "some rows have this field and others not; null empties it.")
+
+
+def read_columns(path: Path, columns: Sequence[str], unknown: Sequence[str] = ()) -> Iterator[Batch]:
+    """Some fields of every object, as strings; a field that an object lacks is null.
+
+    Fields that are `unknown` at the beginning of the file, so that nobody reckoned with them, must not come later.
+    """
+    for chunk in chunks(path):
+        position = FilePosition(str(path), chunk.first_line)
+        for name in unknown:
+            if json.dumps(name).encode() in chunk.data:
+                _refuse_late(name, chunk, position)
         try:
             frame = pl.read_ndjson(io.BytesIO(chunk.data), schema=dict.fromkeys(columns, pl.String))
         except PolarsError as error:
@@ -32,6 +54,18 @@ def read_columns(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
             raise InputError(f"{position.at(0)}: cannot be read as JSON lines ({error}).") from None
         _refuse_nested(frame, chunk, position)
         yield Batch(frame, position)
+
+
+def _refuse_late(name: str, chunk: Chunk, position: FilePosition) -> None:
+    for index, value in enumerate(_objects(chunk, position)):
+        if name in value:
+            raise position.problem(index, name, "comes for the first time here; give it to the first rows, too.")
+
+
+def _objects(chunk: Chunk, position: FilePosition) -> Iterator[dict[str, Any]]:
+    for index, line in enumerate(chunk.data.decode().split("\n")):
+        if line.strip():
+            yield _object(line, position, index)
 
 
 def _refuse_nested(frame: pl.DataFrame, chunk: Chunk, position: FilePosition) -> None:

@@ -10,18 +10,18 @@ from polars.exceptions import PolarsError
 
 from sidrec.core.errors import InputError
 from sidrec.core.plain_text import short
-from sidrec.data.readers.columns import event_columns, item_columns, refuse_repeats
+from sidrec.data.readers.columns import Columns, event_columns, item_columns, refuse_repeats, theirs
 from sidrec.data.readers.delimited import BARE_TSV, header, read_delimited
 from sidrec.data.source import Batch, FilePosition, Source
 
 _TYPES = ("token", "token_seq", "float", "float_seq")
 
 
-def recbole_source(events: Path, items: Path | None, columns: Mapping[str, str]) -> Source:
+def recbole_source(events: Path, items: Path | None, columns: Columns) -> Source:
     return Source(
         format="recbole",
         files=(events,) if items is None else (events, items),
-        interactions=lambda: _read_events(events, columns),
+        interactions=lambda: _read_events(events, columns.events),
         items=None if items is None else lambda: _read_items(items, columns),
     )
 
@@ -46,17 +46,19 @@ def _read_events(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     names = event_columns(list(kinds), columns, path)
     for batch in read_delimited(path, BARE_TSV):
         frame = batch.frame.rename({f"{name}:{kind}": name for name, kind in kinds.items()})
-        yield Batch(frame.select(**{ours: pl.col(theirs) for ours, theirs in names.items()}), batch.position)
+        yield Batch(
+            frame.select(**{ours: pl.col(theirs) for ours, theirs in names.items()}), batch.position.calling(names)
+        )
 
 
-def _read_items(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
+def _read_items(path: Path, columns: Columns) -> Iterator[Batch]:
     """Tokens and token sequences stay text (a title is a token sequence, too); floats become numbers."""
     kinds = typed_header(path)
     renamed = item_columns(list(kinds), columns, path)
     for batch in read_delimited(path, BARE_TSV):
         frame = batch.frame.rename({f"{name}:{kind}": name for name, kind in kinds.items()})
         numbers = [_numbers(frame[name], batch.position) for name, kind in kinds.items() if kind == "float"]
-        yield Batch(frame.with_columns(numbers).rename(renamed), batch.position)
+        yield Batch(frame.with_columns(numbers).rename(renamed), batch.position.calling(theirs(renamed)))
 
 
 def _numbers(column: pl.Series, position: FilePosition) -> pl.Series:

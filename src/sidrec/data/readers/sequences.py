@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,13 @@ import polars as pl
 from sidrec.core.errors import InputError
 from sidrec.core.plain_text import short
 from sidrec.data.readers.chunks import chunks
+from sidrec.data.readers.columns import Columns
 from sidrec.data.readers.table import read_items
 from sidrec.data.schema import ITEM_ID, USER_ID
 from sidrec.data.source import Batch, FilePosition, Source
 
 
-def sequence_source(events: Path, items: Path | None, columns: Mapping[str, str]) -> Source:
+def sequence_source(events: Path, items: Path | None, columns: Columns) -> Source:
     return Source(
         format="sequences",
         files=(events,) if items is None else (events, items),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +15,25 @@ from sidrec.core.errors import InputError
 from sidrec.core.memory import too_large
 from sidrec.data.readers import delimited, jsonl
 from sidrec.data.readers.chunks import plain_suffix
-from sidrec.data.readers.columns import event_columns, item_columns
-from sidrec.data.schema import ITEM_ID
+from sidrec.data.readers.columns import Columns, event_columns, item_columns, theirs
+from sidrec.data.schema import ITEM_ID, RATING, TIMESTAMP
 from sidrec.data.source import Batch, FilePosition, Source
 
-DIALECTS = {".csv": delimited.CSV, ".tsv": delimited.TSV}
+DELIMITED = (".csv", ".tsv")
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
-SUFFIXES = (*DIALECTS, *JSON_LINES, *PARQUET)
+SUFFIXES = (*DELIMITED, *JSON_LINES, *PARQUET)
 _ROWS = 1_000_000
 _ROW_BYTES = 16
 """What an interaction takes at least: two codes and a time."""
 
 
-def table_source(interactions: Path, items: Path | None, columns: Mapping[str, str]) -> Source:
+def table_source(interactions: Path, items: Path | None, columns: Columns) -> Source:
     """Both files are looked at once they are read, so that a missing one is reported with its name."""
     return Source(
         format="table",
         files=(interactions,) if items is None else (interactions, items),
-        interactions=lambda: read_events(interactions, columns),
+        interactions=lambda: read_events(interactions, columns.events),
         items=None if items is None else lambda: read_items(items, columns),
     )
 
@@ -40,8 +41,8 @@ def table_source(interactions: Path, items: Path | None, columns: Mapping[str, s
 def column_names(path: Path) -> list[str]:
     """The columns of any table we can read."""
     suffix = plain_suffix(path)
-    if suffix in DIALECTS:
-        return delimited.header(path, DIALECTS[suffix])
+    if suffix in DELIMITED:
+        return delimited.header(path, _dialect(path))
     if suffix in JSON_LINES:
         return jsonl.keys(path)
     if suffix in PARQUET:
@@ -55,42 +56,53 @@ def column_names(path: Path) -> list[str]:
 
 def read_events(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     """Interactions under our column names."""
-    yield from read_table(path, event_columns(column_names(path), columns, path))
+    present = column_names(path)
+    absent = [name for name in (TIMESTAMP, columns.get(RATING, RATING)) if name not in present]
+    yield from read_table(path, event_columns(present, columns, path), absent)
 
 
-def read_table(path: Path, names: Mapping[str, str]) -> Iterator[Batch]:
-    """The named columns (ours -> theirs), unchecked."""
-    theirs = list(dict.fromkeys(names.values()))
-    for batch in _read(path, theirs):
-        yield Batch(batch.frame.select(**{ours: pl.col(name) for ours, name in names.items()}), batch.position)
+def read_table(path: Path, names: Mapping[str, str], absent: Sequence[str] = ()) -> Iterator[Batch]:
+    """The named columns (ours -> theirs), unchecked; those that are `absent` must not come later."""
+    for batch in _read(path, list(dict.fromkeys(names.values())), absent):
+        frame = batch.frame.select(**{ours: pl.col(name) for ours, name in names.items()})
+        yield replace(batch, frame=frame, position=batch.position.calling(names))
 
 
-def read_items(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
+def read_items(path: Path, columns: Columns) -> Iterator[Batch]:
     """Every column of the items, `item_id` under our name."""
     if plain_suffix(path) in JSON_LINES:
         yield from _read_item_objects(path, columns)
         return
     renamed = item_columns(column_names(path), columns, path)
-    typed = plain_suffix(path) not in DIALECTS
     for batch in _read(path, None):
-        yield Batch(batch.frame.rename(renamed), batch.position, typed)
+        yield replace(batch, frame=batch.frame.rename(renamed), position=batch.position.calling(theirs(renamed)))
 
 
-def _read_item_objects(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
+def _read_item_objects(path: Path, columns: Columns) -> Iterator[Batch]:
     renamed = item_columns(jsonl.keys(path), columns, path)
     id_field = next(old for old, new in renamed.items() if new == ITEM_ID)
     for position, objects in jsonl.read_objects(path, id_field):
         frame = jsonl.objects_frame(objects)
-        yield Batch(frame.rename({old: new for old, new in renamed.items() if old in frame.columns}), position)
+        frame = frame.rename({old: new for old, new in renamed.items() if old in frame.columns})
+        yield Batch(frame, position.calling(theirs(renamed)))
 
 
-def _read(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:
+def is_empty_lines(path: Path) -> bool:
+    """Whether this is a JSON lines file without a line: a table without rows."""
+    return plain_suffix(path) in JSON_LINES and path.is_file() and path.stat().st_size == 0
+
+
+def _read(path: Path, columns: Sequence[str] | None, absent: Sequence[str] = ()) -> Iterator[Batch]:
     suffix = plain_suffix(path)
-    if suffix in DIALECTS:
-        return delimited.read_delimited(path, DIALECTS[suffix], columns)
+    if suffix in DELIMITED:
+        return delimited.read_delimited(path, _dialect(path), columns)
     if suffix in JSON_LINES:
-        return jsonl.read_columns(path, columns or jsonl.keys(path))
+        return jsonl.read_columns(path, columns or jsonl.keys(path), absent)
     return _read_parquet(path, columns)
+
+
+def _dialect(path: Path) -> delimited.Dialect:
+    return delimited.TSV if plain_suffix(path) == ".tsv" else delimited.csv_dialect(path)
 
 
 def _read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Batch]:

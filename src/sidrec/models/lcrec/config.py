@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from sidrec.core.choices import OneOf, Space
 from sidrec.core.settings import Settings
 from sidrec.models.id_search import LeftToRightSearch
 from sidrec.models.sid_generator import SidGeneratorSettings
@@ -52,6 +53,12 @@ class LCRecSettings(SidGeneratorSettings):
     tokenize: TokenizeSettings = TokenizeSettings(
         tokenizer="rq-vae", collisions="sinkhorn", options={"n_codes": 4, "codebook_size": 256}
     )
+    tuned: ClassVar[Space] = {
+        **SidGeneratorSettings.tuned,
+        "d_model": OneOf((64, 128, 256)),
+        "n_layers": OneOf((2, 4)),
+        "d_ff": OneOf((256, 512)),
+    }
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from sidrec.core.choices import Between, OneOf, Space
 from sidrec.core.settings import Settings
 from sidrec.models.id_search import SearchSettings
 from sidrec.models.llada_rec.presets import PRESETS
@@ -43,7 +44,8 @@ class LLaDASearch(SearchSettings):
 class LLaDARecSettings(SidGeneratorSettings):
     """Settings of the masked discrete-diffusion recommender.
 
-    `preset = "paper"` among the values: what is not given stands at the paper's value, see docs/notation.md.
+    `preset = "paper"` among the values: what is not given stands at the paper's value, see docs/notation.md. Outside
+    recipes it is `"auto"`: width, epochs and history that are not given are chosen by the data and the machine.
     """
 
     d_model: int = Field(256, ge=1)
@@ -71,6 +73,12 @@ class LLaDARecSettings(SidGeneratorSettings):
     `authors`, or `absolute`, whose places beyond the longest training history stay untrained."""
     masking: MaskingSettings = MaskingSettings()
     search: LLaDASearch = LLaDASearch()
+    tuned: ClassVar[Space] = {
+        **SidGeneratorSettings.tuned,
+        "d_model": OneOf((64, 128, 256)),
+        "n_layers": OneOf((2, 3, 4)),
+        "history_mask_weight": Between(0.5, 5.0),
+    }
 
     @model_validator(mode="before")
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -61,8 +62,11 @@ class ExportedNetwork:
     ) -> Tensor:
         return pick(self._graphs[STEP](codes, *history)[0], slots)
 
-    def target_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor) -> Tensor:
-        return pick(self._graphs[WHOLE](history, codes, *self._tables)[0], slots)
+    def beam_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor) -> Tensor:
+        """The graph knows rows only, so the history is repeated for every beam."""
+        past = history[:, None].expand(-1, codes.shape[1], -1).flatten(0, 1)
+        every = self._graphs[WHOLE](past, codes.flatten(0, 1), *self._tables)[0]
+        return pick(every.view(*codes.shape, -1), slots)
 
 
 def open_graph(engine: str, file: Path, name: Path) -> Graph:
@@ -98,16 +102,22 @@ def _onnx_runtime(file: Path) -> Graph:
 
 
 def _openvino(file: Path) -> Graph:
-    openvino = needed("openvino", "the openvino engine")
     # unasked, it may compute in bfloat16 where the processor can
     options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()}
-    compiled = openvino.Core().compile_model(str(file), "CPU", options)
+    compiled = _openvino_core().compile_model(str(file), "CPU", options)
 
     def run(*inputs: Tensor) -> list[Tensor]:
         found = compiled([np.ascontiguousarray(x.numpy()) for x in inputs])
         return [torch.from_numpy(found[output]) for output in compiled.outputs]
 
     return run
+
+
+@functools.cache
+def _openvino_core() -> Any:
+    """One for the process, and never let go: each installs memory for signals, and of two the one that goes last leaves
+    freed memory behind, so that the next Ctrl-C would end in a crash."""
+    return needed("openvino", "the openvino engine").Core()
 
 
 def needed(package: str, purpose: str) -> Any:

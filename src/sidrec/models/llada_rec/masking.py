@@ -20,15 +20,9 @@ class Noise:
     masked: Tensor  # bool (rows, ..., n_codes)
     weight: Tensor  # float, same shape
 
-    def take(self, rows: Tensor) -> Noise:
-        return Noise(self.masked[rows], self.weight[rows])
-
-    def to(self, device: torch.device) -> Noise:
-        return Noise(self.masked.to(device), self.weight.to(device))
-
-    def newest(self, n_items: int) -> Noise:
-        """History noise cut to the newest items; columns count from the oldest kept item."""
-        return Noise(self.masked[:, -n_items:], self.weight[:, -n_items:])
+    def in_one_column(self) -> Noise:
+        """Noise of one item a row, (rows, n_codes), as (rows, 1, n_codes)."""
+        return Noise(self.masked.unsqueeze(1), self.weight.unsqueeze(1))
 
 
 def stratified_ratios(n: int, floor: float, generator: torch.Generator) -> Tensor:

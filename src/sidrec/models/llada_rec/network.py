@@ -10,8 +10,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sidrec.models.llada_rec.config import LLaDARecSettings
+from sidrec.models.llada_rec.packs import Passes, Places
 from sidrec.nn.attention_masks import attention_mask, sequence_tokens, without_padding
+from sidrec.nn.packed_attention import Stretch
+from sidrec.nn.packing import packed_forward, packed_layers
 from sidrec.nn.positions import Positions
+from sidrec.nn.row_functions import noise
+from sidrec.nn.shared_history import few_rows, gather_history, with_targets
 from sidrec.nn.transformer import INITIAL_STD, KeysValues, Transformer
 from sidrec.sids.item_tokens import MASKED, ItemTokens, over_items
 from sidrec.sids.semantic_ids import SemanticIds
@@ -106,14 +111,41 @@ class MaskPredictor(nn.Module):
         hidden: Tensor = x.view(*codes.shape, -1)
         return hidden
 
-    def window_hidden(self, clean: Tensor, masked: Tensor, lengths: Tensor) -> Tensor:
-        """`hidden` of the history items alone of windows, as `one_pass_hidden` takes them."""
-        codes = self.item_tokens.codes_of(clean).masked_fill(masked, MASKED)
-        x = self.embed(codes, self._window_ages(clean, lengths), clean.shape[1])
-        hidden: Tensor = self.transformer(x, self.mask_for(clean.shape[1], None, with_target=False)).view(
-            *codes.shape, -1
-        )
-        return hidden
+    def packed_hidden(self, codes: Tensor, masked: Tensor, places: Places) -> Tensor:
+        """The last vectors of hidden codes, (hidden, d_model), in the order of `masked_order`, of a training pack.
+
+        `codes` and `masked` (places, n_codes) belong to the items of the pack's passes.
+        """
+        slot, item = masked.mT.nonzero(as_tuple=True)
+        x = self._embed_places(codes.masked_fill(masked, MASKED), places)
+        return packed_forward(self.transformer, x, self._stretches(places.passes), item * self.n_codes + slot)
+
+    def _embed_places(self, codes: Tensor, places: Places) -> Tensor:
+        """(places * n_codes, d_model); all the places there are have their vectors made once."""
+        longest = self.positions.max_history
+        ages = places.ages if self.positions.kind != "absolute" else places.ages + longest - places.n_history
+        slots = torch.arange(self.n_codes, device=codes.device)
+        every = self.positions(torch.arange(longest + 1, device=codes.device)[:, None], slots, longest).flatten(0, 1)
+        at = torch.from_numpy(ages).to(codes.device)[:, None] * self.n_codes + slots
+        x: Tensor = self.tokens(self.item_tokens.tokens_of(codes).flatten())
+        x = x + F.embedding(at.flatten(), every)
+        return x * noise(x, self.dropout.p) if self.training and self.dropout.p else x
+
+    def _stretches(self, passes: Passes) -> list[Stretch]:
+        return [
+            Stretch(len(run), int(run.n_items[0]) * self.n_codes, int(run.n_read[0]) * self.n_codes, self._mask_of(run))
+            for run in passes.runs()
+        ]
+
+    def _mask_of(self, alike: Passes) -> Tensor | None:
+        """Who sees whom in each of these passes. In one that reads its targets behind their histories a clean item
+        sees itself and older clean ones; a target sees the clean ones before it and itself: exactly what each
+        (history, target) pair would see alone under `inter-item-causal`.
+        """
+        n_history, is_next = int(alike.n_history[0]), bool(alike.is_next[0])
+        if alike.twice and is_next:
+            return one_pass_mask(n_history, self.n_codes).to(self.device)
+        return self.mask_for(n_history, None, with_target=int(alike.n_items[0]) > n_history)
 
     def target_hidden(self, history: Tensor, codes: Tensor, visible: Tensor | None = None) -> Tensor:
         """The target's vectors only, (rows, n_codes, d_model): the last layer skips all other rows."""
@@ -123,34 +155,33 @@ class MaskPredictor(nn.Module):
         hidden: Tensor = self.transformer(x, mask, rows=self._target_rows)
         return hidden
 
-    def one_pass_hidden(self, clean: Tensor, codes: Tensor, lengths: Tensor) -> Tensor:
-        """All targets of a window at once: `clean` are items 1..n-1 as history, `codes` those of items 2..n, targets.
-        `lengths` (rows,) says how many targets a window has; padding stands on the right, where no real item looks.
-
-        A clean item sees itself and older clean ones; a target sees the clean ones before it and itself: exactly
-        what each (history, target) pair would see alone under `inter-item-causal`.
-        """
-        n_clean = clean.shape[1]
-        ages = self._window_ages(clean, lengths)
-        ages = torch.cat([ages, (ages - 1).clamp_min(0)], -1)
-        x = self.embed(torch.cat([self.item_tokens.codes_of(clean), codes], 1), ages, n_clean)
-        mask = one_pass_mask(n_clean, self.n_codes).to(clean.device)
-        x = self.transformer(x, mask, rows=slice(n_clean * self.n_codes, None))
-        hidden: Tensor = x.view(*codes.shape, -1)
-        return hidden
-
-    def _window_ages(self, clean: Tensor, lengths: Tensor) -> Tensor:
-        """How far each history item of a window stands before the last target: by row, where places count from it."""
-        width = clean.shape[1]
-        self.positions.check(width)
-        numbers = torch.arange(width, device=clean.device)
-        if self.positions.kind == "authors":
-            return (lengths[:, None] - numbers).clamp_min(0)
-        return width - numbers
-
     def target_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor | None = None) -> Tensor:
         """`log_probs` of targets alone: (rows, s, codebook_size)."""
         return self.log_probs(self.target_hidden(history, codes), slots)
+
+    def beam_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor) -> Tensor:
+        """`target_log_probs` of several targets, (users, beams, n_codes), for each history: (users, beams, s, K).
+
+        Where histories see the target each beam needs rows of its own, but what comes before a history's first look at
+        the target is computed once for all; the last layer computes only the asked slots.
+        """
+        width, n_history = history.shape[1], history.shape[1] * self.n_codes
+        first, *others = self.transformer.layers()
+        past = self.embed_sequence(self.item_tokens.codes_of(history), None, with_target=False)
+        gathered = gather_history(first, past, self.mask_for(width, None, with_target=False))
+        targets = self._embed_beams(codes, width)
+        if not others:
+            hidden = first.with_history(targets, gathered.seen, own_mask=self._own_mask)
+            return self.log_probs(self.transformer.norm(hidden), slots)
+        mask = self.mask_for(width, None, with_target=True)
+        x = with_targets(first, gathered, targets, self._own_mask).flatten(0, 1)  # (users * beams, length, d_model)
+        stretch = Stretch(x.shape[0], x.shape[1], self.n_codes, mask)
+        x = packed_layers(others[:-1], x.flatten(0, 1), [stretch]).view(x.shape)
+        asked = slots.flatten(0, 1)
+        found = self.transformer.norm(few_rows(others[-1], x, asked + n_history, mask))
+        hidden = found.new_zeros(len(x), self.n_codes, x.shape[-1])
+        hidden = hidden.scatter(1, asked.unsqueeze(-1).expand(found.shape), found)
+        return self.log_probs(hidden.view(targets.shape), slots)
 
     @property
     def _target_rows(self) -> slice:
@@ -192,22 +223,17 @@ class MaskPredictor(nn.Module):
             return logits
         return logits.masked_fill(self.beyond.flatten() if slots is None else self.beyond[slots], -torch.inf)
 
-    def token_losses(self, hidden: Tensor, codes: Tensor, masked: Tensor) -> Tensor:
-        """-log P of the right code at masked tokens only, flat, in the order of `masked_order`.
-
-        hidden (rows, .., n_codes, d_model), codes and masked (rows, .., n_codes); logits exist only where needed.
-        """
+    def token_losses(self, hidden: Tensor, right: Tensor, counts: list[int]) -> Tensor:
+        """-log P of the right codes, (tokens,): first `counts[0]` tokens of slot 0, then those of slot 1, and so on."""
+        if self.shared_head:
+            slots = torch.arange(self.n_codes, device=hidden.device).repeat_interleave(right.new_tensor(counts))
+            every = self._shared_log_probs(hidden).flatten(1)
+            return -every.gather(-1, (slots * self.codebook_size + right)[:, None]).squeeze(-1)
         found = []
-        for slot in range(self.n_codes):
-            at = masked[..., slot]
-            rows, right = hidden[..., slot, :][at], codes[..., slot][at]
-            if self.shared_head:
-                every = self._shared_log_probs(rows)[:, slot]
-                found.append(-every.gather(-1, right[:, None]).squeeze(-1))
-            else:
-                size = self.codebook_sizes[slot]
-                logits = rows @ self.head[slot, :size].mT / self.temperature
-                found.append(F.cross_entropy(logits, right, reduction="none"))
+        parts = zip(hidden.split(counts), right.split(counts), self.head, self.codebook_sizes, strict=True)  # type: ignore[no-untyped-call]
+        for rows, codes, head, size in parts:
+            logits = F.linear(rows, head[:size] / self.temperature)
+            found.append(F.cross_entropy(logits, codes, reduction="none"))
         return torch.cat(found)
 
     # ---- the exact cache for patterns in which the history never sees the target ----------------------------------
@@ -233,23 +259,32 @@ class MaskPredictor(nn.Module):
         self, codes: Tensor, history: list[KeysValues], n_history: int, slots: Tensor | None = None
     ) -> Tensor:
         """`log_probs` for beams (users, beams, n_codes) that share their user's kept history."""
-        every = torch.arange(self.n_codes, device=codes.device)
-        positions = self.positions(torch.zeros_like(every), every, n_history)
-        x = self.tokens(self.item_tokens.tokens_of(codes)) + positions
-        own = target_mask(self.n_codes, codes.device) if self.attention in _CAUSAL_INSIDE else None
-        return self.log_probs(self.transformer.with_history(x, history, own_mask=own), slots)
+        x = self._embed_beams(codes, n_history)
+        return self.log_probs(self.transformer.with_history(x, history, own_mask=self._own_mask), slots)
+
+    def _embed_beams(self, codes: Tensor, n_history: int) -> Tensor:
+        """(users, beams, n_codes, d_model) of targets behind histories of one length."""
+        slots = torch.arange(self.n_codes, device=codes.device)
+        embedded: Tensor = self.tokens(self.item_tokens.tokens_of(codes))
+        embedded = embedded + self.positions(torch.zeros_like(slots), slots, n_history)
+        return embedded
+
+    @property
+    def _own_mask(self) -> Tensor | None:
+        """Who sees whom inside a target; None where everything may be seen."""
+        return target_mask(self.n_codes, self.device) if self.attention in _CAUSAL_INSIDE else None
 
 
 _CAUSAL_INSIDE = ("causal", "intra-item-causal")
 
 
 def masked_order(values: Tensor, masked: Tensor) -> Tensor:
-    """`values` at masked tokens, slot by slot: the order in which `MaskPredictor.token_losses` answers."""
-    return torch.cat([values[..., slot][masked[..., slot]] for slot in range(masked.shape[-1])])
+    """`values` (items, n_codes) at masked tokens, slot by slot: the order that `MaskPredictor.token_losses` wants."""
+    return values.mT[masked.mT]
 
 
 def one_pass_mask(n_clean: int, n_codes: int) -> Tensor:
-    """Who sees whom in [clean items; noisy items]: see `MaskPredictor.one_pass_hidden`."""
+    """Who sees whom in [clean items; noisy items]: see `MaskPredictor._mask_of`."""
     item = torch.arange(n_clean).repeat_interleave(n_codes)
     older_or_same = item[:, None] >= item[None]  # clean i and the target behind it (noisy i) see clean <= i
     same = item[:, None] == item[None]

@@ -1,7 +1,8 @@
-"""Training steps of LLaDA-Rec for THE loop: masks drawn for the batch, losses computed group by group."""
+"""Training steps of LLaDA-Rec for THE loop: masks drawn for the batch, losses computed pack by pack."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import cast
 
@@ -14,24 +15,25 @@ from sidrec.data.histories import Histories
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.loss import masked_loss, total_loss
 from sidrec.models.llada_rec.masking import Noise, history_noise, next_item_noise
-from sidrec.models.llada_rec.network import MaskPredictor, masked_order, with_target_visible
-from sidrec.models.llada_rec.samples import PAD, Pairs, every_prefix, one_prefix
-from sidrec.models.samples import Samples, left_aligned
-from sidrec.sids.item_tokens import MASKED
-from sidrec.training.batches import length_groups
+from sidrec.models.llada_rec.network import MaskPredictor, masked_order
+from sidrec.models.llada_rec.packs import Noisy, Passes, Places
+from sidrec.models.llada_rec.samples import Pairs, every_prefix, one_prefix
+from sidrec.models.samples import Samples
 from sidrec.training.objective import Batch, Losses
 
-GROUP_TOKENS = 4096
-"""Tokens per forward pass: larger temporaries cost page faults, smaller ones starve the matrix products."""
 Validate = Callable[[nn.Module], dict[str, float]]
+Noises = tuple[Noise, Noise]
+"""Of the next items and of the histories, (rows, columns, n_codes) each."""
 
 
-class _Objective:
+class _Objective(ABC):
     """What all ways of sampling share."""
 
-    def __init__(self, n_codes: int, settings: LLaDARecSettings, validate: Validate | None) -> None:
+    def __init__(
+        self, sequences: Histories, n_codes: int, settings: LLaDARecSettings, validate: Validate | None
+    ) -> None:
         self.settings, self._validate = settings, validate
-        self.n_codes = n_codes
+        self.sequences, self.n_codes = sequences, n_codes
         scale = settings.masking.history_scale
         self.history_scale = 1.0 if scale == "sum" else 1.0 / (settings.max_history + 1)
 
@@ -40,6 +42,43 @@ class _Objective:
 
     def after_epoch(self, module: nn.Module, epoch: int, generator: torch.Generator) -> dict[str, float]:  # noqa: ARG002
         return {}
+
+    @abstractmethod
+    def noisy(self, places: Places, noises: Noises) -> Noisy:
+        """The part of the batch's noise that belongs to these places."""
+
+    def losses(self, module: MaskPredictor, passes: Passes, noises: Noises, n_targets: int) -> Iterator[Losses]:
+        """The passes' shares in the batch's loss, pack by pack: sums divided by the targets of the whole batch.
+
+        A pass in which nothing is hidden has no loss, so it is not computed.
+        """
+        chosen = self._lossy(passes, noises)
+        if not len(chosen):
+            yield Losses(torch.zeros(()), {"next_item": torch.zeros(()), "history": torch.zeros(())})
+            return
+        for pack in passes.take(chosen).packs(self.n_codes):
+            places = Places.of(pack)
+            next_item, past = self._sums(module, places, self.noisy(places, noises))
+            past = past * self.history_scale / n_targets
+            total = total_loss(next_item / n_targets, past, self.settings.history_mask_weight)
+            yield Losses(total, {"next_item": next_item.detach() / n_targets, "history": past.detach()})
+
+    def _lossy(self, passes: Passes, noises: Noises) -> NDArray[np.int64]:
+        places = Places.of(passes)
+        hidden = self.noisy(places, noises).masked.any(-1).numpy()
+        return np.flatnonzero(np.bincount(places.number[hidden], minlength=len(passes)))
+
+    def _sums(self, module: MaskPredictor, places: Places, noisy: Noisy) -> tuple[Tensor, Tensor]:
+        """Both losses summed over the places; logits exist only where something is hidden."""
+        noisy = noisy.to(module.device)
+        items = torch.from_numpy(self.sequences.items[places.at]).long().to(module.device)
+        codes = module.item_tokens.codes_of(items)  # (places, n_codes)
+        hidden = module.packed_hidden(codes, noisy.masked, places)
+        right = masked_order(codes, noisy.masked)
+        token_losses = module.token_losses(hidden, right, noisy.masked.sum(0).tolist())
+        weights = (masked_order(weight, noisy.masked) for weight in (noisy.next_weight, noisy.past_weight))
+        next_item, past = (masked_loss(token_losses, weight) for weight in weights)
+        return next_item, past
 
     def _next_item_noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         masking = self.settings.masking
@@ -50,9 +89,11 @@ class _Objective:
         shape = (n_rows, n_items, self.n_codes)
         return history_noise(shape, masking.history_ratio, masking.ratio_floor, generator)
 
-    def _losses(self, next_item: Tensor, history: Tensor) -> Losses:
-        total = total_loss(next_item, history, self.settings.history_mask_weight)
-        return Losses(total, {"next_item": next_item.detach(), "history": history.detach()})
+    def _both(self, next_item: Passes, past: Passes) -> Passes:
+        """The passes of the losses that are switched on."""
+        if not self.settings.next_item_loss:
+            return past
+        return next_item.beside(past) if self.settings.history_mask_weight > 0 else next_item
 
 
 class PrefixObjective(_Objective):
@@ -61,8 +102,7 @@ class PrefixObjective(_Objective):
     def __init__(
         self, sequences: Histories, n_codes: int, settings: LLaDARecSettings, validate: Validate | None = None
     ) -> None:
-        super().__init__(n_codes, settings, validate)
-        self.sequences = sequences
+        super().__init__(sequences, n_codes, settings, validate)
         self.every = every_prefix(sequences, settings.max_history) if settings.samples == "every-prefix" else None
         self.users = np.flatnonzero(sequences.lengths >= 2)
         self.n_samples = len(self.every) if self.every else len(self.users)
@@ -77,68 +117,20 @@ class PrefixObjective(_Objective):
         n_rows = len(batch.rows)
         pairs = self.pairs(batch.rows, batch.generator)
         next_noise = self._next_item_noise(n_rows, batch.generator)
-        history_noise = self._history_noise(n_rows, self.settings.max_history + self.joint, batch.generator)
-        mine = np.arange(n_rows)[batch.mine]
-        tokens_per_row = (pairs.lengths[mine] + 1) * self.n_codes
-        for group in length_groups(tokens_per_row, max_tokens=GROUP_TOKENS):
-            rows = mine[group]
-            at = torch.from_numpy(rows)
-            yield self.group_losses(
-                cast(MaskPredictor, module), pairs.take(rows), next_noise.take(at), history_noise.take(at), n_rows
-            )
+        past_noise = self._history_noise(n_rows, self.settings.max_history + self.joint, batch.generator)
+        passes = self.passes(pairs, np.arange(n_rows)[batch.mine])
+        yield from self.losses(cast(MaskPredictor, module), passes, (next_noise.in_one_column(), past_noise), n_rows)
 
-    def group_losses(
-        self, module: MaskPredictor, pairs: Pairs, next_noise: Noise, history_noise: Noise, n_rows: int
-    ) -> Losses:
-        """The share of one group in the batch's loss: sums over its rows, divided by the rows of the whole batch."""
-        device = module.device
-        history = torch.from_numpy(pairs.histories()).long().to(device)  # (rows, width)
-        target = torch.from_numpy(pairs.items[pairs.targets]).long().to(device)  # (rows,)
-        visible = history != PAD
-        noise = history_noise.newest(history.shape[1] + self.joint)
-        lossy = self._joint if self.joint else self._apart
-        next_item, past = lossy(module, history, target, visible, (next_noise.to(device), noise.to(device)))
-        return self._losses(next_item / n_rows, past * self.history_scale / n_rows)
+    def passes(self, pairs: Pairs, rows: NDArray[np.int64]) -> Passes:
+        """The history with its target, and for the history loss the history alone (paper) or both again (authors)."""
+        first, lengths = pairs.starts[rows], pairs.lengths[rows]
+        next_item = Passes(rows, first, lengths, lengths + 1, np.ones(len(rows), dtype=bool))
+        past = Passes(rows, first, lengths, lengths + self.joint, np.zeros(len(rows), dtype=bool))
+        return self._both(next_item, past)
 
-    def _apart(
-        self, module: MaskPredictor, history: Tensor, target: Tensor, visible: Tensor, noises: tuple[Noise, Noise]
-    ) -> tuple[Tensor, Tensor]:
-        """The paper's inputs: the history loss sees the masked history alone."""
-        next_noise, noise = noises
-        seen = None if bool(visible.all()) else visible
-        next_item = past = torch.zeros(())
-        if self.settings.next_item_loss:
-            codes = module.item_tokens.codes_of(target)
-            hidden = module.target_hidden(history, codes.masked_fill(next_noise.masked, MASKED), seen)
-            next_item = _weighted(module, hidden, codes, next_noise)
-        if self.settings.history_mask_weight > 0:
-            noise = Noise(noise.masked & visible[..., None], noise.weight)
-            hidden = module.hidden(history, noise.masked, seen, with_target=False)
-            past = _weighted(module, hidden, module.item_tokens.codes_of(history), noise)
-        return next_item, past
-
-    def _joint(
-        self, module: MaskPredictor, history: Tensor, target: Tensor, visible: Tensor, noises: tuple[Noise, Noise]
-    ) -> tuple[Tensor, Tensor]:
-        """The authors' inputs: history and target are masked together, and both losses share one forward pass."""
-        next_noise, noise = noises
-        every = torch.cat([history, target[:, None]], 1)  # (rows, items)
-        visible = with_target_visible(visible)
-        noise = Noise(noise.masked & visible[..., None], noise.weight)
-        masked = [noise.masked] if self.settings.history_mask_weight > 0 else []
-        if self.settings.next_item_loss:
-            masked.append(torch.cat([torch.zeros_like(noise.masked[:, 1:]), next_noise.masked[:, None]], 1))
-        n_passes = len(masked)
-        seen = None if bool(visible.all()) else visible.repeat(n_passes, 1)
-        hidden = module.hidden(every.repeat(n_passes, 1), torch.cat(masked), seen)
-        hidden = hidden.view(n_passes, *every.shape, self.n_codes, -1)
-        codes = module.item_tokens.codes_of(every)
-        next_item = past = torch.zeros(())
-        if self.settings.next_item_loss:
-            next_item = _weighted(module, hidden[-1][:, -1], codes[:, -1], next_noise)
-        if self.settings.history_mask_weight > 0:
-            past = _weighted(module, hidden[0], codes, noise)
-        return next_item, past
+    def noisy(self, places: Places, noises: Noises) -> Noisy:
+        """The history's columns count from the newest item, so that a row's noise does not depend on its company."""
+        return Noisy.of(places, noises, np.where(places.is_next, 0, self.settings.max_history - places.ages))
 
 
 class OnePassObjective(_Objective):
@@ -151,7 +143,7 @@ class OnePassObjective(_Objective):
     def __init__(
         self, sequences: Histories, n_codes: int, settings: LLaDARecSettings, validate: Validate | None = None
     ) -> None:
-        super().__init__(n_codes, settings, validate)
+        super().__init__(sequences, n_codes, settings, validate)
         self.windows = Samples.windows(sequences, settings.max_history)
         self.n_samples = len(self.windows)
 
@@ -160,39 +152,21 @@ class OnePassObjective(_Objective):
         drawn = self._next_item_noise(n_rows * width, batch.generator)
         shape = (n_rows, width, self.n_codes)
         next_noise = Noise(drawn.masked.view(shape), drawn.weight.reshape(shape))
-        history_noise = self._history_noise(n_rows, width, batch.generator)
+        past_noise = self._history_noise(n_rows, width, batch.generator)
         n_targets = int(self.windows.n_targets[batch.rows].sum())
-        mine = np.arange(n_rows)[batch.mine]
-        tokens_per_row = self.windows.n_targets[batch.rows[mine]] * 2 * self.n_codes
-        for group in length_groups(tokens_per_row, max_tokens=GROUP_TOKENS):
-            at = torch.from_numpy(mine[group])
-            items = left_aligned(self.windows.take(batch.rows[mine[group]]))
-            yield self.group_losses(
-                cast(MaskPredictor, module), items, next_noise.take(at), history_noise.take(at), n_targets
-            )
+        passes = self.passes(batch.rows, np.arange(n_rows)[batch.mine])
+        yield from self.losses(cast(MaskPredictor, module), passes, (next_noise, past_noise), n_targets)
 
-    def group_losses(
-        self, module: MaskPredictor, items: Tensor, next_noise: Noise, history_noise: Noise, n_targets: int
-    ) -> Losses:
-        """The share of one group of windows in the batch's loss, divided by the targets of the whole batch."""
-        device = module.device
-        items, next_noise, history_noise = items.to(device), next_noise.to(device), history_noise.to(device)
-        clean, target = items[:, :-1], items[:, 1:]  # (rows, targets)
-        real = target != PAD
-        lengths, count = real.sum(1), clean.shape[1]
-        next_item = past = torch.zeros(())
-        if self.settings.next_item_loss:
-            noise = Noise(next_noise.masked[:, :count] & real[..., None], next_noise.weight[:, :count])
-            codes = module.item_tokens.codes_of(target)
-            hidden = module.one_pass_hidden(clean, codes.masked_fill(noise.masked, MASKED), lengths)
-            next_item = _weighted(module, hidden, codes, noise)
-        if self.settings.history_mask_weight > 0:
-            behind = real.flip(1).cumsum(1).flip(1)  # targets that have this item in their history
-            weight = history_noise.weight[:, :count] * behind[..., None]
-            noise = Noise(history_noise.masked[:, :count] & real[..., None], weight)
-            hidden = module.window_hidden(clean, noise.masked, lengths)
-            past = _weighted(module, hidden, module.item_tokens.codes_of(clean), noise)
-        return self._losses(next_item / n_targets, past * self.history_scale / n_targets)
+    def passes(self, windows: NDArray[np.int64], rows: NDArray[np.int64]) -> Passes:
+        """The items before each target and then the targets; and for the history loss the former alone."""
+        first, lengths = self.windows.starts[windows[rows]], self.windows.n_targets[windows[rows]]
+        next_item = Passes(rows, first, lengths, 2 * lengths, np.ones(len(rows), dtype=bool), twice=True)
+        return self._both(next_item, Passes(rows, first, lengths, lengths, np.zeros(len(rows), dtype=bool)))
+
+    def noisy(self, places: Places, noises: Noises) -> Noisy:
+        noisy = Noisy.of(places, noises, places.within - np.where(places.is_target, places.n_history, 0))
+        behind = torch.from_numpy(places.ages)[:, None]  # targets that have this item in their history
+        return Noisy(noisy.masked, noisy.next_weight, noisy.past_weight * behind)
 
 
 def make_objective(
@@ -201,8 +175,3 @@ def make_objective(
     """The objective for the chosen way of sampling."""
     kind = OnePassObjective if settings.samples == "one-pass" else PrefixObjective
     return kind(sequences, n_codes, settings, validate)
-
-
-def _weighted(module: MaskPredictor, hidden: Tensor, codes: Tensor, noise: Noise) -> Tensor:
-    """The masked tokens' loss, computed only where something is masked."""
-    return masked_loss(module.token_losses(hidden, codes, noise.masked), masked_order(noise.weight, noise.masked))

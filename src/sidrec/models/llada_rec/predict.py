@@ -28,14 +28,15 @@ class CodePredictor(Protocol):
 
     def cached_log_probs(self, codes: Tensor, history: Any, n_history: int, slots: Tensor) -> Tensor: ...
 
-    def target_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor) -> Tensor: ...
+    def beam_log_probs(self, history: Tensor, codes: Tensor, slots: Tensor) -> Tensor: ...
 
 
 def make_predict(network: CodePredictor, items: Tensor, *, frozen_history: bool = False) -> Predict:
     """The fastest exact way the attention pattern allows; `items` (users, length) are the histories, newest last.
 
     Where the history never sees the target its keys and values are computed once and shared by all beams and steps.
-    Elsewhere the history goes along with every beam, and only the last layer is cut to the target's rows.
+    Elsewhere the history goes along with every beam: only what comes before it first sees the target is shared, and the
+    last layer is cut to the target's rows.
     `frozen_history` shares them all the same: an approximation for patterns in which the history sees the target.
     """
     items = items.to(network.device)
@@ -62,11 +63,12 @@ def _all_masked(codes: Tensor, slots: Tensor) -> bool:
 
 def _repeated_history(network: CodePredictor, items: Tensor) -> Predict:
     def predict(codes: Tensor, slots: Tensor) -> Tensor:
-        past = items[:, None].expand(-1, codes.shape[1], -1).flatten(0, 1)  # (users * beams, items)
-        targets, asked = codes.flatten(0, 1), slots.flatten(0, 1)
-        at_once = max(1, ROW_TOKENS // ((items.shape[1] + 1) * codes.shape[-1]))
-        parts = [slice(start, start + at_once) for start in range(0, len(targets), at_once)]
-        found = [network.target_log_probs(past[part], targets[part], asked[part]) for part in parts]
-        return torch.cat(found).view(*slots.shape, -1)
+        users, beams, n_codes = codes.shape
+        rows = max(1, ROW_TOKENS // ((items.shape[1] + 1) * n_codes))  # beams of all users that go together
+        found = []
+        for some in torch.arange(users).split(max(1, rows // beams)):  # type: ignore[no-untyped-call]
+            parts = zip(codes[some].split(rows, 1), slots[some].split(rows, 1), strict=True)  # type: ignore[no-untyped-call]
+            found.append(torch.cat([network.beam_log_probs(items[some], *part) for part in parts], 1))
+        return torch.cat(found)
 
     return predict

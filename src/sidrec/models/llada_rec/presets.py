@@ -48,4 +48,6 @@ PAPER: Mapping[str, Any] = {
         "patience": 50,
     },
 }
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": PAPER}
+AUTO = "auto"
+"""What is not named is chosen when the data is there, see sizing.py."""
+PRESETS: Mapping[str, Mapping[str, Any]] = {AUTO: {}, "paper": PAPER}

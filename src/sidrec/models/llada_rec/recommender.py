@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from sidrec.core.progress import Progress
 from sidrec.core.settings import Settings
@@ -17,6 +17,8 @@ from sidrec.models.llada_rec.engines import ExportedNetwork
 from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.objective import make_objective
 from sidrec.models.llada_rec.predict import CodePredictor, make_predict
+from sidrec.models.llada_rec.presets import AUTO
+from sidrec.models.llada_rec.sizing import sized
 from sidrec.models.sid_generator import SidGenerator, Validate
 from sidrec.sids.semantic_ids import SemanticIds
 from sidrec.training.objective import Objective
@@ -34,6 +36,17 @@ class LLaDARec(SidGenerator[MaskPredictor], Exports):
     engine = "torch"
     _exported: ExportedNetwork | None = None
 
+    def __init__(self, settings: Settings | None = None, **values: Any) -> None:
+        super().__init__(settings, **values)
+        self._asked, self._settled = self.settings, ""
+        self.fits_size = settings is None and values.get("preset", AUTO) == AUTO
+
+    def settle(self, data: Dataset, progress: Progress) -> None:
+        if self.fits_size and not (self._settled and self._settled == data.fingerprint):
+            found = sized(self._asked, data)
+            self.settings, self._settled = found.settings, data.fingerprint
+            progress.note(f"{self.key}: {found.words}")
+
     def _build(self, ids: SemanticIds) -> MaskPredictor:
         self.engine, self._exported = "torch", None
         return MaskPredictor(ids, self.settings)
@@ -50,9 +63,11 @@ class LLaDARec(SidGenerator[MaskPredictor], Exports):
         return make_predict(asked, ask.items, frozen_history=search.frozen_history)
 
     def _users_at_once(self, network: MaskPredictor, search: SearchSettings) -> int:
+        return REPEATED_HISTORY_USERS if self._dear_beams(network, search) else SHARED_HISTORY_USERS
+
+    def _dear_beams(self, network: MaskPredictor, search: SearchSettings) -> bool:
         assert isinstance(search, LLaDASearch)
-        shared = network.history_is_fixed or search.frozen_history
-        return SHARED_HISTORY_USERS if shared else REPEATED_HISTORY_USERS
+        return not (network.history_is_fixed or search.frozen_history)
 
     def export(self, out: Path, progress: Progress | None = None) -> Path:
         from sidrec.models.llada_rec.export import export

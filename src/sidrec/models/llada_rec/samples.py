@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from sidrec.data.histories import Histories
 
-PAD = -1
-"""The item that is none."""
-
 
 @dataclass(frozen=True)
 class Pairs:
@@ -31,12 +28,6 @@ class Pairs:
 
     def take(self, rows: NDArray[np.int64]) -> Pairs:
         return Pairs(self.items, self.starts[rows], self.targets[rows])
-
-    def histories(self) -> NDArray[np.int32]:
-        """(samples, longest history), newest item last, PAD on the left."""
-        width = int(self.lengths.max())
-        at = self.targets[:, None] - np.arange(width, 0, -1)  # (samples, width)
-        return np.where(at >= self.starts[:, None], self.items[np.maximum(at, 0)], PAD)
 
 
 def every_prefix(sequences: Histories, max_history: int) -> Pairs:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from sidrec.core.choices import Between, OneOf, Space
 from sidrec.models.item_features import ItemVectorSettings
 from sidrec.models.item_scorer import AttentionSettings, ItemTraining
 from sidrec.nn.history_encoders import EncoderKind
@@ -45,6 +46,11 @@ class LLaDARecPlusSettings(AttentionSettings):
     validation_users: int = Field(5000, ge=1)
     """Size of the fixed random sample of users on which the best epoch is chosen."""
     training: PlusTraining = Field(default_factory=PlusTraining)
+    tuned: ClassVar[Space] = {
+        **AttentionSettings.tuned,
+        "item_vectors.identity_dropout": Between(0.0, 0.4),
+        "repeat": OneOf(("once", "by-age")),
+    }
 
     def samples_softmax(self, n_items: int) -> bool:
         return self.softmax == "sampled" or (self.softmax == "auto" and n_items > FULL_SOFTMAX_UP_TO)

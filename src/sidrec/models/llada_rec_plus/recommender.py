@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self, cast
 
@@ -119,15 +120,17 @@ class LLaDARecPlus(CodedScorer, Explains, Steers):
         exclude_seen: bool = False,
         allow: FilterLike | None = None,
         deny: FilterLike | None = None,
+        user: str | None = None,
     ) -> Generation:
         """The one pass told slot by slot: code probabilities are sums of the items' own, so all steps add up."""
         stock, ids = self.stock, self.semantic_ids
-        asked = stock.asked_for_one(history, k, allow, deny, exclude_seen=exclude_seen)
+        asked = stock.asked_for_one(history, k, allow, deny, exclude_seen=exclude_seen).by(user)
         request = self._conditioned(asked, stock)
         codes, width = torch.from_numpy(ids.codes).long(), max(ids.codebook_sizes)
         predict = code_marginals(self._log_probs(request, stock), codes, width)
         space = ItemSearchSpace(ids.codes, ids.codebook_sizes) if stock.ids is None else stock.ids.search_space
-        return IdSearch(space, SearchSettings(), lambda _: predict, self.settings.max_history, 1).explain(request)
+        found = IdSearch(space, SearchSettings(), lambda _: predict, self.settings.max_history, 1).explain(request)
+        return dataclasses.replace(found, titles=stock.catalog.titles)
 
     @torch.no_grad()
     def _log_probs(self, request: Request, stock: Stock) -> Tensor:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
+from sidrec.core.choices import OneOf, Space
 from sidrec.models.id_search import LeftToRightSearch
 from sidrec.models.sid_generator import SidGeneratorSettings
 from sidrec.sids.tokenize import TokenizeSettings
@@ -31,3 +34,9 @@ class TigerSettings(SidGeneratorSettings):
     tokenize: TokenizeSettings = TokenizeSettings(
         tokenizer="rq-vae", collisions="extra-code", options={"n_codes": 3, "codebook_size": 256}
     )
+    tuned: ClassVar[Space] = {
+        **SidGeneratorSettings.tuned,
+        "d_model": OneOf((64, 128, 256)),
+        "n_layers": OneOf((2, 4)),
+        "d_ff": OneOf((256, 512, 1024)),
+    }

@@ -64,6 +64,10 @@ class Places:
     def of(self, stage: Stage[Any]) -> Path:
         return self.out / stage.room / stage.name
 
+    def inside(self, path: Path) -> str:
+        """A path as records name it."""
+        return path.relative_to(self.out).as_posix()
+
     def evaluation(self, cell: Cell, split: str) -> Path:
         return self.out / "evaluations" / f"{cell.judged_name}-{split}"
 
@@ -89,7 +93,7 @@ def cells_of(plan: Plan) -> list[Cell]:
         for dataset in plan.datasets:
             for row in section.rows():
                 try:
-                    cells += [_cell(plan, section, dataset, row, seed) for seed in plan.seeds]
+                    cells += [_cell(plan, section, dataset, row, seed) for seed in plan.seeds_of(section, row)]
                 except SettingsError as error:
                     problems += str(error).split("\n")
     if problems:

@@ -15,6 +15,7 @@ from sidrec.data.build_dataset import PrepareSettings
 from sidrec.models.registry import MODELS
 from sidrec.pipeline.benchmark.budget import Budget, Training
 from sidrec.pipeline.benchmark.scales import SCALES, Scale, ScaleName
+from sidrec.pipeline.recipes import recipe_folders
 
 DEMO = "demo"
 BEST = "best"
@@ -68,6 +69,10 @@ class Section(Settings):
     """Settings that all rows of the section have in common, laid under each row's own."""
     training: Training = "budget"
     """How long and how large each row trains; `own-epochs` and `recipe` are for models of different kinds."""
+    n_seeds: int | None = Field(None, ge=1)
+    """How many of the plan's seeds, from the first on, its rows have; default all."""
+    few_seeds: Mapping[str, Annotated[int, Field(ge=1)]] = {}
+    """Rows that are too dear for that many, and how many they have."""
     published: str = ""
     """Section of the published figures; default the section's own name."""
 
@@ -81,9 +86,11 @@ class Section(Settings):
             raise ValueError(f"two rows are called {min(twice)!r}; give them different labels")
         if self.baseline is not None and self.baseline not in [row.label for row in self.rows()]:
             raise ValueError(f"baseline {self.baseline!r} is no row of this section")
-        unknown = [label for label in self.against if label not in (BEST, *(row.label for row in self.rows()))]
-        if unknown:
-            raise ValueError(f"against names {unknown[0]!r}, which is no row of this section")
+        labels = [row.label for row in self.rows()]
+        for name, named in (("against", [one for one in self.against if one != BEST]), ("few_seeds", self.few_seeds)):
+            unknown = [label for label in named if label not in labels]
+            if unknown:
+                raise ValueError(f"{name} names {unknown[0]!r}, which is no row of this section")
         return self
 
     def rows(self) -> tuple[Variant, ...]:
@@ -131,6 +138,10 @@ class Plan(Settings):
             return "budget"
         return section.training
 
+    def seeds_of(self, section: Section, row: Variant) -> tuple[int, ...]:
+        """The seeds that a row is trained with."""
+        return self.seeds[: section.few_seeds.get(row.label, section.n_seeds or len(self.seeds))]
+
     def leaves_out_seen(self, section: Section) -> bool:
         """Whether a section's users can be recommended what they had."""
         return self.exclude_seen if section.exclude_seen is None else section.exclude_seen
@@ -139,7 +150,10 @@ class Plan(Settings):
         return self.model_copy(update={"section": tuple(section.with_named_rows() for section in self.section)})
 
     def refuse_idle_budget(self) -> None:
-        """A budget that some section would not heed is refused; sections by recipe train as their recipes say."""
+        """For a budget that was asked for beside the plan: one that some section would not heed is refused.
+
+        What a plan's own file says is meant for its other sections.
+        """
         deaf = [section.name for section in self.section if section.training == "recipe"]
         if self.budget is not None and deaf:
             raise SettingsError(
@@ -167,16 +181,30 @@ class Plan(Settings):
 
 
 def read_plan(path: Path, changes: Mapping[str, Any] | None = None, data: Mapping[str, str] | None = None) -> Plan:
-    """The plan of a file; `changes` replace its values (scale, seeds, ...), `data` its data sets' places.
+    """The plan of a file or of a name; `changes` replace its values (scale, seeds, ...), `data` its data sets' places.
 
-    Sources are relative to the plan; `include = [FILE, ...]` takes over the sections of other plans.
+    A data set that the plan does not have is added where its place exists, so that an own one can be named. Sources are
+    relative to the plan; `include = [FILE, ...]` takes over the sections of other plans.
     """
-    path = Path(path)
+    path = find_plan(Path(path))
     values = {**read_toml(path), **(changes or {})}
     included = [_sections(path.parent / name) for name in _strings(values.pop("include", []), path)]
     values["section"] = [*values.get("section", []), *(section for group in included for section in group)]
     values["datasets"] = _datasets(values.get("datasets", {}), dict(data or {}), path)
     return Plan.parse(values, owner="a plan", where=str(path))
+
+
+def find_plan(path: Path) -> Path:
+    """A file, or the name of a bundled plan such as `smoke`."""
+    if path.suffix == ".toml" or path.is_file():
+        return path
+    places = [folder / "experiments" for folder in recipe_folders()]
+    for folder in places:
+        if (folder / f"{path}.toml").is_file():
+            return folder / f"{path}.toml"
+    known = sorted({file.stem for folder in places for file in folder.glob("*.toml")})
+    words = f"no such plan; give a TOML file, or one of: {', '.join(known)}."
+    raise SettingsError(f"{path}: {words}", arguments=("plan",))
 
 
 def only_sections(plan: Plan, names: Sequence[str]) -> Plan:
@@ -204,13 +232,13 @@ def _datasets(given: Any, moved: dict[str, str], path: Path) -> dict[str, Any]:
     """Every data set with a source that exists, from the file or from `moved`."""
     if not isinstance(given, Mapping):
         raise SettingsError(f'{path}: datasets is a table of names, for example [datasets] demo = "demo"')
-    unknown = [name for name in moved if name not in given]
+    unknown = [name for name in moved if name not in given and not Path(moved[name]).exists()]
     if unknown:
         known = ", ".join(given) or "none"
-        words = f"{unknown[0]}: the plan has no such data set; it has: {known}."
+        words = f"{unknown[0]}: the plan has no such data set (it has: {known}), and {moved[unknown[0]]} is not there."
         raise SettingsError(words, arguments=("data",))
     found = {}
-    for name, value in given.items():
+    for name, value in {**given, **{name: "" for name in moved if name not in given}}.items():
         plain = {"source": value} if isinstance(value, str) else dict(value)
         source = str(plain.get("source", ""))
         if name in moved:

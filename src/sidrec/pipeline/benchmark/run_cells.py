@@ -71,7 +71,7 @@ def run_cells(plan: Plan, cells: Sequence[Cell], places: Places, progress: Progr
 def finished_record(plan: Plan, cell: Cell, places: Places) -> CellRecord | None:
     """The record of a cell whose evaluations are there, of this data, model and protocol."""
     record = CellRecord.read(places.record(cell))
-    if record is None or record.status == "failed":
+    if record is None or record.status == "failed" or not _speaks_of(record, cell, places):
         return None
     try:
         if open_artifact(places.data(cell.dataset), "dataset", verify=False).fingerprint != record.data:
@@ -86,6 +86,12 @@ def finished_record(plan: Plan, cell: Cell, places: Places) -> CellRecord | None
     except SidrecError:
         return None
     return replace(record, status="skipped")
+
+
+def _speaks_of(record: CellRecord, cell: Cell, places: Places) -> bool:
+    """Another plan in the same place may have put another model under the same name since."""
+    named = (record.model, record.test, record.validation)
+    return named == (places.inside(places.of(cell.stage)), *(places.inside(places.evaluation(cell, s)) for s in SPLITS))
 
 
 def _made_from(cell: Cell, places: Places, dataset: str, *, verify: bool = True) -> dict[str, str]:
@@ -123,9 +129,6 @@ def _record(
     deepest = max(test.recall)
     shown = [name for name in (f"recall@{deepest}", f"ndcg@{deepest}") if name in test.metrics]
 
-    def inside(path: Path) -> str:
-        return path.relative_to(places.out).as_posix()
-
     return CellRecord(
         name=cell.name,
         section=cell.section,
@@ -134,10 +137,10 @@ def _record(
         seed=cell.seed,
         status="done",
         data=data.fingerprint,
-        model=inside(places.of(cell.stage)),
-        sids="" if cell.stage.ids is None else inside(places.of(cell.stage.ids)),
-        test=inside(places.evaluation(cell, "test")),
-        validation=inside(places.evaluation(cell, "validation")),
+        model=places.inside(places.of(cell.stage)),
+        sids="" if cell.stage.ids is None else places.inside(places.of(cell.stage.ids)),
+        test=places.inside(places.evaluation(cell, "test")),
+        validation=places.inside(places.evaluation(cell, "validation")),
         figures={name: test.metrics[name] for name in shown},
         training=model.training_summary(),
         judging_seconds=test.timing.seconds + found["validation"].timing.seconds,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from sidrec.core.locks import locked
 from sidrec.core.progress import Progress, ProgressTask, SilentProgress
 from sidrec.pipeline.benchmark.cells import Cell, Places, cells_of
 from sidrec.pipeline.benchmark.plan import Plan
+from sidrec.pipeline.benchmark.processes import Processes
 from sidrec.pipeline.benchmark.records import CellRecord
 from sidrec.pipeline.benchmark.run_cells import failed_record, finished_record, message_of, prepare_data
 from sidrec.pipeline.benchmark.run_files import write_run
-from sidrec.pipeline.benchmark.tasks import Run, model_tasks, run_all, run_here, shared_tasks
-from sidrec.pipeline.benchmark.workers import Workers
+from sidrec.pipeline.benchmark.tasks import Crew, model_tasks, run_all, run_here, shared_tasks
+
+Engage = Callable[[Places], AbstractContextManager[Crew]]
+"""Whoever does the tasks of a run that is written down in these places, for as long as the block lasts."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +52,27 @@ class BenchmarkResult:
 
 
 def benchmark(
-    plan: Plan, out: Path, *, processes: int | None = None, progress: Progress | None = None
+    plan: Plan,
+    out: Path,
+    *,
+    processes: int | None = None,
+    progress: Progress | None = None,
+    engage: Engage | None = None,
 ) -> BenchmarkResult:
-    """Run every cell of the plan that is not finished; one that fails is recorded and the others go on."""
-    plan.refuse_idle_budget()
-    progress, processes = progress or SilentProgress(), processes or plan.processes
+    """Run every cell of the plan that is not finished; one that fails is recorded and the others go on.
+
+    `engage` brings those who do the work; by default it is this process, or so many `processes` of this machine.
+    """
+    progress, engage = progress or SilentProgress(), engage or partial(_here, plan, processes or plan.processes)
     cells, places, began = cells_of(plan), Places(Path(out).resolve()), time.monotonic()
     with _alone(places.out), progress.task("benchmark", total=len(cells)) as task:
         write_run(places, plan, cells)
         board = _Board(len(cells), progress, task)
         ready = _with_data(plan, cells, places, board)
         open_cells = _unfinished(plan, ready, places, board)
-        with _runner(plan, places, processes) as run:
-            open_cells = _with_shared(open_cells, places, run, processes, board)
-            for done, message in run_all(model_tasks(open_cells), run, processes):
+        with engage(places) as crew:
+            open_cells = _with_shared(open_cells, places, crew, board)
+            for done, message in crew(model_tasks(open_cells)):
                 _report(done.cells, places, message, board)
     records = [board.records[cell.name] for cell in cells]
     return BenchmarkResult(Path(out), records, plan.budgets_in_words(), time.monotonic() - began)
@@ -110,12 +121,12 @@ def _unfinished(plan: Plan, cells: list[Cell], places: Places, board: _Board) ->
     return left
 
 
-def _with_shared(cells: list[Cell], places: Places, run: Run, processes: int, board: _Board) -> list[Cell]:
+def _with_shared(cells: list[Cell], places: Places, crew: Crew, board: _Board) -> list[Cell]:
     """Make what models share (vectors, semantic IDs, models that vectors come from) before any of them is trained."""
     level = 0
     while tasks := shared_tasks(cells, level):
         broken: set[str] = set()
-        for task, message in run_all(tasks, run, processes):
+        for task, message in crew(tasks):
             if message:
                 failed = [cell for cell in task.cells if cell.name not in broken]
                 broken |= {cell.name for cell in failed}
@@ -135,13 +146,13 @@ def _report(cells: Sequence[Cell], places: Places, message: str, board: _Board) 
 
 
 @contextmanager
-def _runner(plan: Plan, places: Places, processes: int) -> Iterator[Run]:
+def _here(plan: Plan, processes: int, places: Places) -> Iterator[Crew]:
     if processes == 1:
-        yield run_here(plan, places)
+        yield lambda tasks: run_all(tasks, run_here(plan, places), 1)
         return
-    run = Workers(places, threads=max(1, (os.cpu_count() or 1) // processes))
+    run = Processes(places.out, threads=max(1, (os.cpu_count() or 1) // processes))
     try:
-        yield run
+        yield lambda tasks: run_all(tasks, run, processes)
     finally:
         run.stop()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,11 +18,14 @@ from sidrec.models.ingredients import Data
 from sidrec.pipeline.benchmark.cells import Cell, Places
 from sidrec.pipeline.benchmark.plan import Plan
 from sidrec.pipeline.benchmark.run_cells import message_of, run_cells
+from sidrec.pipeline.benchmark.run_files import read_cells_of, read_plan_of
 from sidrec.pipeline.stages import made_first
 
 Kind = Literal["stage", "model"]
 Run = Callable[["Task"], str]
 """Do a task; the words of its failure come back, nothing where it went well."""
+Crew = Callable[[Sequence["Task"]], Iterator[tuple["Task", str]]]
+"""Do tasks side by side; each comes back with the words of its failure, in the order they end."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,9 @@ def run_all(tasks: Sequence[Task], run: Run, processes: int) -> Iterator[tuple[T
     pool = ThreadPoolExecutor(processes)
     waiting = {pool.submit(run, task): task for task in tasks}
     try:
-        for done in as_completed(waiting):
-            yield waiting[done], done.result()
+        while waiting:  # in short waits: where a library has hooked Ctrl-C, an endless one does not hear of it
+            ended, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+            yield from ((waiting.pop(done), done.result()) for done in ended)
     finally:  # whoever is stopped in the middle must not wait for tasks that run for hours
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -100,6 +105,25 @@ def run_here(plan: Plan, places: Places) -> Run:
         return ""
 
     return run
+
+
+def do_named(out: str, kind: Kind, name: str) -> str:
+    """Do a task of the run that is written down in `out`, in whatever process this is."""
+    cells, run = _written_run(out, Places(Path(out)).plan.stat().st_mtime_ns)
+    return run(_named_task(kind, name, cells))
+
+
+@functools.lru_cache(1)
+def _written_run(out: str, changed: int) -> tuple[list[Cell], Run]:  # noqa: ARG001  (another plan is another run)
+    places = Places(Path(out))
+    return read_cells_of(places), run_here(read_plan_of(places), places)
+
+
+def _named_task(kind: Kind, name: str, cells: Sequence[Cell]) -> Task:
+    if kind == "model":
+        return next(task for task in model_tasks(cells) if task.name == name)
+    stages = (stage for cell in cells for stage in made_first(cell.stage))
+    return next(task for task in (Task("stage", stage) for stage in stages) if task.name == name)
 
 
 def _log(places: Places, task: Task) -> Path:

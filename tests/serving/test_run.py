@@ -1,0 +1,151 @@
+"""`sidrec serve` as processes: a worker that dies is replaced, and at the end what was accepted is answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import psutil
+import pytest
+import uvicorn
+
+from sidrec.serving import run
+from sidrec.serving.app import create_app
+from sidrec.serving.recommending import answer_batch
+from sidrec.serving.service import Service
+from sidrec.serving.settings import ServeSettings
+
+pytestmark = pytest.mark.slow
+PATIENCE_S = 240
+
+
+def ask(address: str, path: str, body: object = None) -> tuple[int, dict]:
+    content = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(address + path, content, {"content-type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def until(holds, what: str) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.1)
+
+
+def answers(address: str) -> bool:
+    try:
+        return ask(address, "/health/ready")[0] == 200
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def serving(saved, tmp_path):
+    """Two workers with a store; given are the process and the address."""
+    words = [
+        "serve",
+        f"popular={saved['popular']}",
+        "--port",
+        "0",
+        "--workers",
+        "2",
+        "--store",
+        f"sqlite:///{tmp_path}/u.db",
+    ]
+    environment = {name: value for name, value in os.environ.items() if name != "SIDREC_TOKEN"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "sidrec", *words], stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        try:
+            address = process.stdout.readline().split(" at ")[1].split(",")[0]
+            until(lambda: answers(address), "the service")
+            yield process, address
+        finally:
+            process.kill()
+
+
+def workers_of(process: subprocess.Popen) -> set[int]:
+    children = psutil.Process(process.pid).children()
+    alive = [each for each in children if each.status() != psutil.STATUS_ZOMBIE]
+    return {each.pid for each in alive if each.memory_info().rss > 50 << 20}
+
+
+def test_a_worker_that_dies_is_replaced(serving):
+    process, address = serving
+    event = {"events": [{"event_id": "e1", "user_id": "u", "item_id": "P00001"}]}
+    assert ask(address, "/v1/events", event) == (200, {"acknowledged": 1, "new": 1})
+    until(lambda: len(workers_of(process)) == 2, "two workers")
+    victim = min(workers_of(process))  # perhaps still on its way to its first answer
+    os.kill(victim, signal.SIGKILL)
+    until(lambda: len(workers_of(process) - {victim}) == 2, "another worker")
+    until(lambda: answers(address), "an answer")
+    assert ask(address, "/v1/users/u/recommend?k=2")[1]["history"] == ["P00001"]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE_S) == 0
+    assert "everything that was accepted is answered" in process.stdout.read()
+
+
+def test_what_was_accepted_is_answered_before_the_end(saved, store, monkeypatch):
+    begun, go_on, found = threading.Event(), threading.Event(), []
+
+    def slowly(way, several):
+        begun.set()
+        assert go_on.wait(PATIENCE_S)
+        return answer_batch(way, several)
+
+    monkeypatch.setattr("sidrec.serving.service.answer_batch", slowly)
+    settings = ServeSettings(models=saved, port=0)
+    server = uvicorn.Server(run._config(create_app(Service.of(settings, store)), settings))
+    with run.listening(settings) as taken:
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        body = {"history": ["P00001"], "model": "popular", "k": 3}
+        threads = [
+            threading.Thread(target=server.run, kwargs={"sockets": [taken]}),
+            threading.Thread(target=lambda: found.append(ask(address, "/v1/recommend", body))),
+        ]
+        for thread in threads:
+            thread.start()
+        assert begun.wait(PATIENCE_S)
+        server.should_exit = True
+        until(lambda: not server.servers or not any(each.is_serving() for each in server.servers), "the closed door")
+        go_on.set()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+    [(status, answer)] = found
+    assert status == 200 and len(answer["items"]) == 3
+
+
+def started(saved, *words: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "sidrec", "serve", f"popular={saved['popular']}", "--port", "0", *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_signal_right_after_the_announcement_is_heard(saved, workers):
+    with started(saved, "--workers", workers) as process:
+        assert " at http" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("store", "words"), [("mysql://u:p@ss@h/x", "h/x: not a store"), ("sqlite:////proc/nope/u.db", "cannot be used")]
+)
+def test_a_store_that_cannot_be_is_one_sentence(saved, workers, store, words):
+    with started(saved, "--workers", workers, "--store", store) as process:
+        said, noted = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 2 and words in noted and noted.splitlines()[1:] == [noted.splitlines()[-1]]
+    assert "ss@h" not in noted and " at http" not in said
