@@ -73,6 +73,24 @@ def test_whoever_is_stopped_stops_at_once(odd, tmp_path):
     assert odd(told("a")) == STOPPED
 
 
+class _SlowToTell:
+    """A process somebody else has waited for, who notes its end a moment later."""
+
+    def __init__(self, asked: int) -> None:
+        self.asked = asked
+
+    def join(self, timeout: float | None = None) -> None:
+        self.asked -= 1
+
+    @property
+    def exitcode(self) -> int | None:
+        return None if self.asked > 0 else -9
+
+
+def test_an_end_that_is_noted_late_is_still_told():
+    assert processes._code_of(_SlowToTell(3)) == -9
+
+
 SCRIPT = """
 import sys, threading, time
 from pathlib import Path

@@ -11,6 +11,7 @@ import os
 import queue
 import signal
 import threading
+import time
 from concurrent.futures import CancelledError, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -49,12 +50,19 @@ class _Worker:
             self.pool.shutdown(wait=self.process is not None, cancel_futures=True)
 
     def last_words(self) -> str:
-        if self.process is not None:
-            self.process.join()
-        code = None if self.process is None else self.process.exitcode
+        code = None if self.process is None else _code_of(self.process)
         if code is not None and code < 0:
             return f"its process was ended by signal {-code}; with 9 that is often a lack of memory."
         return f"its process ended with code {code}; see logs/{LOG}."
+
+
+def _code_of(process: BaseProcess) -> int | None:
+    """How a process ended; the pool waits for it too, and only who waits first learns it at once."""
+    until = time.monotonic() + 10
+    while process.exitcode is None and time.monotonic() < until:
+        process.join(0.01)
+        time.sleep(0.001)
+    return process.exitcode
 
 
 class Processes:
