@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import psutil
 import pytest
 import uvicorn
 
+from sidrec.data.dataset import Dataset
+from sidrec.models.popularity import Popularity
 from sidrec.serving import run
 from sidrec.serving.app import create_app
 from sidrec.serving.recommending import answer_batch
@@ -127,9 +130,9 @@ def test_what_was_accepted_is_answered_before_the_end(saved, store, monkeypatch)
     assert status == 200 and len(answer["items"]) == 3
 
 
-def started(saved, *words: str) -> subprocess.Popen[str]:
+def started(saved, *words: str, to=subprocess.PIPE) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "sidrec", "serve", f"popular={saved['popular']}", "--port", "0", *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=to, text=True)
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -149,3 +152,56 @@ def test_a_store_that_cannot_be_is_one_sentence(saved, workers, store, words):
         said, noted = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2 and words in noted and noted.splitlines()[1:] == [noted.splitlines()[-1]]
     assert "ss@h" not in noted and " at http" not in said
+
+
+def test_a_worker_that_finds_a_broken_model_says_it_once_and_waits_while_the_others_serve(saved, tmp_path):
+    shutil.copytree(saved["popular"], tmp_path / "popular")
+    weights = next(path for path in (tmp_path / "popular").iterdir() if path.suffix == ".parquet")
+    whole = weights.read_bytes()
+    noted = tmp_path / "stderr"
+    with noted.open("w") as stderr, started({"popular": tmp_path / "popular"}, "--workers", "2", to=stderr) as process:
+        try:
+            address = process.stdout.readline().split(" at ")[1].split(",")[0]
+            until(lambda: answers(address) and len(workers_of(process)) == 2, "the service")
+            first, other = sorted(workers_of(process))
+            weights.write_bytes(b"broken")
+            os.kill(first, signal.SIGKILL)
+            until(lambda: "cannot begin" in noted.read_text(), "the sentence")
+            new = max(workers_of(process) - {other})
+            time.sleep(2)  # several tries
+            assert answers(address) and workers_of(process) == {new, other}
+            [sentence] = [line for line in noted.read_text().splitlines() if line != "loading the models"]
+            assert str(weights) in sentence and f"worker {new} " in sentence
+            weights.write_bytes(whole)
+            os.kill(other, signal.SIGKILL)
+            until(lambda: answers(address), "the worker that waited")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE_S) == 0
+        finally:
+            process.kill()
+
+
+def test_a_waiting_worker_holds_up_no_end(saved, tmp_path):
+    shutil.copytree(saved["popular"], tmp_path / "popular")
+    noted = tmp_path / "stderr"
+    with noted.open("w") as stderr, started({"popular": tmp_path / "popular"}, "--workers", "2", to=stderr) as process:
+        try:
+            process.stdout.readline()
+            shutil.rmtree(tmp_path / "popular")  # before any worker has it
+            until(lambda: noted.read_text().count("cannot begin") == 2, "both sentences")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE_S) == 0
+        finally:
+            process.kill()
+
+
+def test_a_model_that_no_worker_can_load_is_one_sentence(saved, tmp_path):
+    shop = Dataset.load(saved["popular"].parent / "data")
+    Popularity(key="own-elsewhere").fit(shop).save(tmp_path / "own")
+    with started({"popular": tmp_path / "own"}, "--workers", "2") as process:
+        try:
+            said, noted = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 2 and "'own-elsewhere', which is not known here" in noted
+    assert " at http" not in said

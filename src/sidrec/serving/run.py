@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -16,15 +19,16 @@ from fastapi import FastAPI
 from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.supervisors import Multiprocess
 
-from sidrec.core.artifacts import open_artifact
-from sidrec.core.errors import SettingsError
+from sidrec.core.errors import SettingsError, SidrecError
 from sidrec.serving.app import create_app
 from sidrec.serving.batching import Batcher
 from sidrec.serving.metrics import SHARED_DIRECTORY
-from sidrec.serving.model_store import ModelStore
-from sidrec.serving.service import MakesBatches, Service
+from sidrec.serving.model_store import ModelStore, load
+from sidrec.serving.service import MakesBatches, Service, pauses
 from sidrec.serving.settings import TOKEN_VARIABLE, ServeSettings
 from sidrec.serving.user_store import DatabaseStore
+
+_log = logging.getLogger("sidrec")
 
 SETTINGS_VARIABLE = "SIDREC_SERVE"
 """How a worker learns what to serve."""
@@ -79,8 +83,19 @@ class Workers(Multiprocess):
 
 
 def worker_app() -> FastAPI:
-    """What every worker of several runs."""
-    return loaded_app(ServeSettings.model_validate_json(os.environ[SETTINGS_VARIABLE]))
+    """What every worker of several runs. One that follows a dead one may find a model that was broken meanwhile: it
+    says so once and waits for a whole one, while the others serve."""
+    settings = ServeSettings.model_validate_json(os.environ[SETTINGS_VARIABLE])
+    waits, said = pauses(), False
+    with _ended_at_once():
+        while True:
+            try:
+                return loaded_app(settings)
+            except SidrecError as error:
+                if not said:
+                    _log.error("worker %d cannot begin and tries again from time to time: %s", os.getpid(), error)
+            said = True
+            time.sleep(next(waits))
 
 
 def loaded_app(settings: ServeSettings, batches: MakesBatches = Batcher, *, admin: bool = True) -> FastAPI:
@@ -121,8 +136,8 @@ def _config(app: FastAPI | str, settings: ServeSettings) -> uvicorn.Config:
 
 def _refuse_what_no_worker_can(settings: ServeSettings) -> None:
     """Said once, here, instead of by every worker again and again."""
-    for path in settings.models.values():
-        open_artifact(path, "model")
+    for name, path in settings.models.items():
+        load(name, path)
     if settings.store is not None:
         DatabaseStore(settings.store).close()
 
@@ -132,6 +147,17 @@ def _ended_by(end: Callable[[int, FrameType | None], None]) -> None:
     not end this program, and one that comes before uvicorn listens must not be lost."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
+
+
+@contextmanager
+def _ended_at_once() -> Iterator[None]:
+    """While nothing was accepted yet, a signal need not wait for anything; uvicorn would only note it."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def in_address(host: str) -> str:

@@ -7,7 +7,7 @@ import functools
 import hmac
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ParamSpec, TypeVar
 
@@ -27,6 +27,7 @@ from sidrec.serving.user_store import UserStore
 
 _log = logging.getLogger("sidrec")
 _LOOK_AGAIN_S = 0.5
+_LONGEST_PAUSE_S = 30.0
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -109,15 +110,19 @@ class Service:
             self._serves(one, now)
 
     async def follow(self) -> None:
-        """As long as the service runs: what one worker has loaded, the others load."""
+        """As long as the service runs: what one worker has loaded, the others load; what they cannot is said once."""
+        waits, said = pauses(), ""
         while True:
-            await asyncio.sleep(_LOOK_AGAIN_S)
+            await asyncio.sleep(next(waits))
             before = {loaded.name: loaded for loaded in self.models.all()}
             try:
                 for loaded in await in_thread(self.models.follow):
                     self._serves(before[loaded.name], loaded)
+                waits, said = pauses(), ""
             except SidrecError as error:
-                _log.warning("the other workers serve a version that cannot be loaded here: %s", error)
+                if str(error) != said:
+                    _log.warning("the other workers serve a version that cannot be loaded here: %s", error)
+                said = str(error)
 
     def _serves(self, before: LoadedModel, now: LoadedModel) -> LoadedModel:
         self.metrics.serves(now.name, now.version, before.version if before.version != now.version else None)
@@ -128,6 +133,14 @@ class Service:
             self.users.close()
         self.batcher.close()
         self.tracer.close()
+
+
+def pauses() -> Iterator[float]:
+    """Seconds between one try and the next: short at first, then longer and longer."""
+    pause = _LOOK_AGAIN_S
+    while True:
+        yield pause
+        pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
 class _Nobody:
