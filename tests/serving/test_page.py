@@ -141,6 +141,30 @@ def test_two_models_side_by_side(page):
     page.wait(lambda: not page.texts("#watch:not([hidden]) label"), "one generation")
 
 
+def test_who_types_fast_need_not_wait_for_the_list(page):
+    page.type("#search", "P00002" + KEYS["enter"])
+    page.wait(lambda: len(page.texts("#history > li")) == 1, "the item")
+    settle(page)
+    assert page.run("return document.getElementById('found').hidden")
+
+
+def test_an_item_is_told_by_the_model_whose_list_it_is_in_and_a_history_by_the_first(page):
+    three(page)
+    page.choose("#rival", "popular")
+    page.wait(lambda: listed(page, "popular"), "a list without codes")
+    page.click(".list[data-model='popular'] .add")
+    page.wait(
+        lambda: len(page.texts("#history > li:last-child .code")) == 3 and page.texts("#history > li:nth-child(4)"),
+        "its codes",
+    )
+    page.choose("#model", "popular")
+    page.choose("#rival", "plus")
+    page.wait(lambda: len(listed(page, "plus")) == 10, "the other list")
+    page.click(".list[data-model='plus'] .recommended .title")
+    page.wait(lambda: page.texts("#item[open] .neighbours li"), "the item with its codes")
+    assert len(page.texts("#item-body > .row:first-child .code")) == 3
+
+
 def test_an_item_its_neighbours_and_what_else_fits(page):
     three(page)
     page.click(".recommended .title")

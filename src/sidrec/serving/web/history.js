@@ -11,13 +11,17 @@ let asking = null;
 let samples = null;
 let nextSample = 0;
 
-export const add = (item) => change({ history: [...state.history, item], truth: null });
+/** Whoever names the item, the history tells it by the codes of the first model. */
+export async function add(item, model = state.model) {
+  const told = model === state.model ? item : await api.item(item.item_id, state.model).catch(() => ({ ...item, semantic_id: null }));
+  const { item_id, title, semantic_id } = told;
+  change({ history: [...state.history, { item_id, title, semantic_id }], truth: null });
+}
 
 export function start(openItem, complain) {
   const input = $("search");
-  const find = settled(() => search(input.value, complain), 120);
-  input.addEventListener("input", find);
-  input.addEventListener("focus", find);
+  const find = settled((words) => { if (words === input.value) search(words, complain); }, 120);
+  for (const kind of ["input", "focus"]) input.addEventListener(kind, () => find(input.value));
   input.addEventListener("blur", () => setTimeout(close, 150));
   input.addEventListener("keydown", (event) => keyed(event, complain));
   $("clear").addEventListener("click", () => { change({ history: [], truth: null }); input.focus(); });
@@ -78,7 +82,7 @@ async function takeFirst(complain) {
 function keyed(event, complain) {
   const open = !$("found").hidden;
   if (event.key === "Escape") { close(); return; }
-  if (event.key === "Enter" && open) { event.preventDefault(); takeFirst(complain); return; }
+  if (event.key === "Enter" && (open || $("search").value.trim())) { event.preventDefault(); takeFirst(complain); return; }
   if (!["ArrowDown", "ArrowUp"].includes(event.key) || !open || !found.length) return;
   event.preventDefault();
   active = (active + (event.key === "ArrowDown" ? 1 : found.length - (active < 0 ? 0 : 1))) % found.length;

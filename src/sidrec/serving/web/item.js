@@ -13,30 +13,30 @@ export function start(complain) {
   $("item-close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 
-  return async function open(itemId) {
+  return async function open(itemId, model = state.model) {
     let found;
     try {
-      found = await api.item(itemId, state.model);
+      found = await api.item(itemId, model);
     } catch (error) { complain(error); return; }
     $("item-title").textContent = found.title;
-    $("item-body").replaceChildren(...parts(found, open, complain));
+    $("item-body").replaceChildren(...parts(found, card(model), open, complain));
     if (!dialog.open) dialog.showModal();
     dialog.scrollTop = 0;
   };
 }
 
-function parts(found, open, complain) {
-  const model = card(state.model);
+/** An item as one model knows it. */
+function parts(found, model, open, complain) {
   const plain = { item_id: found.item_id, title: found.title, semantic_id: found.semantic_id };
   const made = [
-    el("div", { className: "row" }, codeChips(found.semantic_id), el("code", {}, found.item_id), found.removed ? el("span", { className: "badge" }, "never recommended") : null),
-    el("div", { className: "row" }, el("button", { type: "button", className: "main", on: { click: () => { add(plain); $("item").close(); } } }, "Add to the history")),
+    el("div", { className: "row" }, codeChips(found.semantic_id), el("code", {}, found.item_id), state.rival ? el("span", { className: "badge" }, `by ${model.name}`) : null, found.removed ? el("span", { className: "badge" }, "never recommended") : null),
+    el("div", { className: "row" }, el("button", { type: "button", className: "main", on: { click: () => { add(plain, model.name); $("item").close(); } } }, "Add to the history")),
     fields(found),
   ];
   if (found.semantic_id === null) return made;
-  const keep = steering(plain, open);
+  const keep = steering(plain, model, open);
   if (keep) made.push(keep);
-  made.push(neighbours(found, open));
+  made.push(neighbours(found, (other) => open(other, model.name)));
   const place = el("div");
   made.push(el("section", {}, el("h3", {}, "On the map"), place));
   createMap(place, "item-map", complain, ["item"])(model, [{ codes: found.semantic_id, kind: "item" }]);
@@ -57,8 +57,8 @@ function neighbours(found, open) {
 }
 
 /** Where a chosen or any loaded model can be steered: keep codes and columns of this item, see what else fits. */
-function steering(plain, open) {
-  const model = [card(state.model), card(state.rival), ...state.models].find((each) => each?.capabilities.steers);
+function steering(plain, shown, open) {
+  const model = [shown, card(state.model), card(state.rival), ...state.models].find((each) => each?.capabilities.steers);
   if (!model) return null;
   const kept = new Set();
   const list = el("ol", { className: "neighbours", aria: { live: "polite" } });
@@ -72,12 +72,12 @@ function steering(plain, open) {
       const answer = await api.recommend({ ...rest, exclude_seen: false, k: 8, like: plain.item_id, keep: [...kept] });
       const others = answer.items.filter((item) => item.item_id !== plain.item_id);
       words.textContent = others.length ? `${model.name}, for this history:` : "Nothing else fits.";
-      list.replaceChildren(...others.map((item) => el("li", {}, el("button", { type: "button", className: "link", on: { click: () => open(item.item_id) } }, item.title), codeChips(item.semantic_id, { marked: [...kept].filter(Number.isInteger) }))));
+      list.replaceChildren(...others.map((item) => el("li", {}, el("button", { type: "button", className: "link", on: { click: () => open(item.item_id, model.name) } }, item.title), codeChips(item.semantic_id, { marked: [...kept].filter(Number.isInteger) }))));
     } catch (error) { words.textContent = error.message; list.replaceChildren(); }
   };
   const toggle = (value, label, colour) =>
     el("label", { className: "toggle", vars: { hue: colour } }, el("input", { type: "checkbox", on: { change: (event) => { event.target.checked ? kept.add(value) : kept.delete(value); changed(); } } }), el("span", {}, label));
-  const codes = (model.name === state.model ? plain.semantic_id : null) ?? model.codebook_sizes.map(() => null);
+  const codes = (model === shown ? plain.semantic_id : null) ?? model.codebook_sizes.map(() => null);
   const slots = codes.map((code, slot) => toggle(slot + 1, code === null ? `slot ${slot + 1}` : `slot ${slot + 1}: ${code}`, hue(slot)));
   const columns = model.columns.filter((name) => !HIDDEN.has(name)).slice(0, 8).map((name) => toggle(name, name, 0));
   return el("section", { className: "steer" }, el("h3", {}, "Keep some of it, and see what else fits"), el("div", { className: "row wrap" }, ...slots, ...columns), words, list, use);

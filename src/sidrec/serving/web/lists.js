@@ -36,7 +36,7 @@ function column({ card, served, error }, answers, openItem) {
   if (error) return el("div", { className: "list" }, el("div", { className: "list-head" }, title), el("p", { className: "notice", role: "alert" }, error.message));
   const best = Math.max(...served.items.map((item) => item.score));
   const worst = Math.min(...served.items.map((item) => item.score));
-  const context = { old: before.get(card.name), best, worst, openItem, others: others(card, answers) };
+  const context = { old: before.get(card.name), best, worst, openItem, others: others(card, answers), model: card.name };
   const notes = [...served.notes];
   if (served.fallback) notes.unshift("Nothing of this history is known, so these are the most popular items.");
   else if (served.unknown_items) notes.unshift(`${plural(served.unknown_items, "item")} of the history is not in this model's catalogue.`);
@@ -52,26 +52,25 @@ function others(card, answers) {
   return other ? other.served.items.map((item) => item.item_id) : null;
 }
 
-function row(item, place, { old, best, worst, openItem, others: rival }) {
+function row(item, place, { old, best, worst, openItem, others: rival, model }) {
   const share = best > worst ? 0.08 + 0.92 * ((item.score - worst) / (best - worst)) : 1;
   const there = rival ? rival.indexOf(item.item_id) : -1;
   const isTruth = state.truth?.item_id === item.item_id;
   const made = el("li", { className: isTruth ? "hit" : "", data: { item: item.item_id } },
     el("span", { className: "rank" }, String(place + 1)),
-    el("button", { type: "button", className: "link title", on: { click: () => openItem(item.item_id) } }, item.title),
+    el("button", { type: "button", className: "link title", on: { click: () => openItem(item.item_id, model) } }, item.title),
     el("span", { className: "meta" },
       item.semantic_id ? codeChips(item.semantic_id) : null,
       el("span", { className: "score", vars: { share }, title: "score" }, el("i"), el("b", {}, scoreText(item.score))),
       isTruth ? el("span", { className: "badge star" }, "★ came next") : null,
       moved(old, item.item_id, place),
       rival ? el("span", { className: "badge", title: "place in the other list" }, there < 0 ? "only here" : `there ${there + 1}`) : null),
-    el("button", { type: "button", className: "quiet small add", aria: { label: `Add ${item.title} to the history` }, on: { click: () => add(plain(item)) } }, "+"));
+    el("button", { type: "button", className: "quiet small add", aria: { label: `Add ${item.title} to the history` }, on: { click: () => add(item, model) } }, "+"));
   made.addEventListener("pointerenter", () => light(item.item_id, true));
   made.addEventListener("pointerleave", () => light(item.item_id, false));
   return made;
 }
 
-const plain = ({ item_id, title, semantic_id }) => ({ item_id, title, semantic_id });
 const scoreText = (score) => (Math.abs(score) >= 1000 ? Math.round(score).toLocaleString("en") : score.toPrecision(3));
 
 function light(itemId, on) {

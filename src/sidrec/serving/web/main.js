@@ -80,7 +80,7 @@ function map() {
   $("map-section").hidden = !model;
   if (!model) return;
   const own = model.name === state.model;
-  const marks = (items, kind) => (own ? items.map((item) => ({ codes: item.semantic_id, kind })) : []);
+  const marks = (items, kind) => (own ? items.filter((item) => item.semantic_id).map((item) => ({ codes: item.semantic_id, kind })) : []);
   drawMap(model, [...marks(state.history, "history"), ...marks(shownItems, "list")]);
 }
 
