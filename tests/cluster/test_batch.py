@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import sidrec
-from sidrec.cluster.batch import Actors
+from sidrec.cluster.batch import Actors, _Answering
 from sidrec.core.errors import InputError, SettingsError, SidrecError
+from sidrec.core.storage import sha256_of
 from sidrec.data.synthetic import demo_shop
+from sidrec.models.content import content_of
 from sidrec.models.popularity import Popularity
 from sidrec.models.registry import load_model
 from sidrec.pipeline.recommend_files import placed, recommend_files
@@ -39,6 +43,27 @@ def home(tmp_path_factory) -> Path:
 def test_a_crew_of_nobody_is_refused():
     with pytest.raises(SettingsError, match="give at least one"):
         Actors(0)
+
+
+def test_a_file_that_is_replaced_meanwhile_is_refused_before_a_part_is_made_of_it(home, tmp_path):
+    users, model = tmp_path / "users.parquet", load_model(home / "model")
+    shutil.copy(home / "users" / "a.parquet", users)
+    actor = _Answering(None, load=lambda: model, content=content_of(model), asked={"k": 2}, titles=False)
+
+    def answer(begin: int, content: str):
+        piece = {"job": 0, "path": str(users), "content": content, "begin": begin, "rows": 8, "size": 8}
+        return actor.answer({name: np.array([value]) for name, value in piece.items()})
+
+    old = sha256_of(users)
+    first = answer(0, old)["part"]
+    os.utime(users)  # touched, but the same
+    assert answer(0, old)["part"] == first
+    for replace in (lambda: shutil.copy(home / "users" / "b.parquet", users), users.unlink):
+        replace()
+        with pytest.raises(InputError, match="was replaced while its users were recommended to"):
+            answer(8, old)
+    shutil.copy(home / "users" / "b.parquet", users)
+    assert answer(0, sha256_of(users))["part"] != first
 
 
 @pytest.mark.slow

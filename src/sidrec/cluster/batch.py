@@ -24,6 +24,7 @@ from sidrec.core.errors import InputError, SettingsError, SidrecError
 from sidrec.core.mirroring import local
 from sidrec.core.places import everywhere
 from sidrec.core.progress import Progress
+from sidrec.core.storage import sha256_of
 from sidrec.embeddings.base import EncoderState
 from sidrec.embeddings.embed import encoder_of
 from sidrec.embeddings.embedding_settings import EmbeddingSettings
@@ -166,11 +167,15 @@ class _Answering(_Actor):
     def begin(self, load: Callable[[], Recommender], content: str, asked: Asked, titles: bool) -> None:
         self._model, self._asked, self._titles, self._reader = load(), asked, titles, UserReader()
         self._file = "", Path()
+        self._seen: tuple[Path | int, ...] = ()
         if content_of(self._model) != content:
             raise InputError("the model was replaced while its recommendations were made; run the same command again.")
 
     def answer(self, batch: Batch) -> Row:
-        rows = self._reader.take(self._here(str(batch["path"][0])), int(batch["begin"][0]), int(batch["size"][0]))
+        file, content = self._here(str(batch["path"][0])), str(batch["content"][0])
+        self._same(file, content)
+        rows = self._reader.take(file, int(batch["begin"][0]), int(batch["size"][0]))
+        self._same(file, content)  # whichever of the two was opened
         part = answered(self._model, rows, self._asked, titles=self._titles)
         return {name: batch[name] for name in ("job", "begin", "rows")} | {"part": [part]}
 
@@ -179,6 +184,23 @@ class _Answering(_Actor):
         if self._file[0] != path:
             self._file = path, local(path)
         return self._file[1]
+
+    def _same(self, file: Path, content: str) -> None:
+        """Parts of two files must not become one: what is another file than this actor last saw is hashed."""
+        seen = (file, *_signs(file))
+        if seen != self._seen and (seen[1:] == () or sha256_of(file) != content):
+            words = "was replaced while its users were recommended to; run the same command again."
+            raise InputError(f"{file}: {words}", arguments=("input",))
+        self._seen = seen
+
+
+def _signs(file: Path) -> tuple[int, ...]:
+    """What changes when a file does; nothing where there is none."""
+    try:
+        facts = file.stat()
+    except OSError:
+        return ()
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 class _Encoding(_Actor):
@@ -195,9 +217,9 @@ class _Encoding(_Actor):
 def _pieces(jobs: Sequence[Job], size: int) -> Iterator[Row]:
     """What is missing, in the order of files and rows."""
     for number, job in enumerate(jobs):
-        path = everywhere(job.users.path)
+        path, content = everywhere(job.users.path), job.origin.made_from["users"]
         for begin, rows in job.parts.missing(len(job.users), size):
-            yield {"job": number, "path": path, "begin": begin, "rows": rows, "size": size}
+            yield {"job": number, "path": path, "content": content, "begin": begin, "rows": rows, "size": size}
 
 
 def _settle(context: Any) -> None:
