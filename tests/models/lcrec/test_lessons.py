@@ -19,7 +19,7 @@ def test_ids_and_titles_are_named_by_each_other():
 
 def test_histories_are_told_in_titles_and_answered_by_an_id():
     lesson = lessons.id_behind_titles(["Red lamp", "Kettle"], 9)
-    assert lesson.prompt == ("A customer chose items with these titles:", "Red lamp; Kettle", "Next item:")
+    assert lesson.prompt == ("A customer chose items with these titles:", "Red lamp", ";", "Kettle", "Next item:")
     assert lesson.answer == (9,)
 
 

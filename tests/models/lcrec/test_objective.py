@@ -6,7 +6,7 @@ import torch
 from sidrec.data.synthetic import clusters
 from sidrec.models.lcrec.config import LCRecSettings
 from sidrec.models.lcrec.language_model import small_model
-from sidrec.models.lcrec.lessons import Lesson
+from sidrec.models.lcrec.lessons import Lesson, id_behind_titles
 from sidrec.models.lcrec.network import IdSpeaker
 from sidrec.models.lcrec.objective import LessonObjective, Teller, group_loss
 from sidrec.models.lcrec.words import Words
@@ -35,6 +35,15 @@ def test_a_lesson_in_tokens():
     assert n_answers == 2
     tokens, n_answers = teller.tell(Lesson((9,), ("thing for",)))
     assert tokens[-len(said) - 1 :] == [*said, one.end] and n_answers == len(said) + 1
+
+
+@pytest.mark.slow  # imports transformers
+def test_a_long_title_takes_nothing_from_a_newer_one():
+    teller, newest = Teller(network(), WORDS, most=4), WORDS.encode("lamp", 4)
+    lesson = id_behind_titles(["thing for the garden and the house and the shed", "lamp"], 9)
+    tokens, n_answers = teller.tell(lesson)
+    end = len(tokens) - n_answers - len(WORDS.encode("Next item:", 4))
+    assert tokens[end - len(newest) : end] == newest
 
 
 @pytest.mark.slow  # imports transformers

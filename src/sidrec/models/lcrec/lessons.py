@@ -43,7 +43,8 @@ def id_of_intention(intention: str, item: int) -> Lesson:
 
 
 def id_behind_titles(titles: Sequence[str], item: int) -> Lesson:
-    return Lesson(("A customer chose items with these titles:", "; ".join(titles), "Next item:"), (item,))
+    told = [part for title in titles for part in (";", title)][1:]  # each title is cut by itself: the newest stays
+    return Lesson(("A customer chose items with these titles:", *told, "Next item:"), (item,))
 
 
 def title_behind_ids(history: Sequence[int], title: str) -> Lesson:

@@ -47,7 +47,7 @@ class Teller:
         if not isinstance(part, str):
             return self.ids[part]
         if part not in self._told:
-            self._told[part] = self.words.encode(part, self.most * (1 + part.count(";")))
+            self._told[part] = self.words.encode(part, self.most)
         return self._told[part]
 
 
