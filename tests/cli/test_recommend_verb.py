@@ -258,6 +258,8 @@ def test_a_user_of_the_training_data_or_of_this_week(run, folder):
     code, out, _ = run("popular", "--user", "K1", *columns)
     assert code == 0
     assert "next: sidrec recommend popular --user K1 --history P00001,P00002 --json" in out
+    code, out, _ = run("popular", "--user", "K3", "--history", "P00001")
+    assert code == 0 and "next: sidrec recommend popular --user K3 --history P00001 --json" in out
     code, _, errors = run("popular", "--user", "K2", *columns)
     assert code == 2
     assert "week.csv: has no user 'K2' among its 1; give a history, or interactions that have the user" in errors

@@ -55,7 +55,7 @@ def recommend(
         Words, typer.Option("--keep", help="Code slots from 1, as --explain shows them, and columns: 1,3 or brand.")
     ] = None,
     assignments: Annotated[
-        Words, typer.Option("--set", help="A search setting of llada-rec, such as search.beam_size=20; repeatable.")
+        Words, typer.Option("--set", help="A setting of the search, such as search.beam_size=20; repeatable.")
     ] = None,
     engine: Annotated[
         str, typer.Option("--engine", help="Who computes: torch, onnx or openvino (llada-rec only).")
@@ -119,7 +119,7 @@ def recommend(
     else:
         show(answer, k)
         more = "--explain" if isinstance(loaded, Explains) and not answer.fallback[0] else "--json"
-        console.say(f"next: {console.command('recommend', model, *_asked_for(user, item_ids, known), more)}")
+        console.say(f"next: {console.command('recommend', model, *_asked_for(user, item_ids, told=bool(history or interactions)), more)}")
 
 
 @dataclass(frozen=True)
@@ -142,14 +142,12 @@ def _history_of(user: str, model: Recommender, known: Histories) -> list[str]:
     return found
 
 
-def _asked_for(user: str | None, item_ids: Sequence[str], known: Histories) -> list[str]:
-    """The options that ask for the same again."""
+def _asked_for(user: str | None, item_ids: Sequence[str], *, told: bool) -> list[str]:
+    """The options that ask for the same again; what the training data does not know was `told`."""
     shown = ",".join(f'"{item_id}"' if "," in item_id else item_id for item_id in item_ids)
     if user is None:
         return ["--history", shown]
-    if known["interactions"] is None:
-        return ["--user", user]
-    return ["--user", user, "--history", shown]
+    return ["--user", user, *(["--history", shown] if told else [])]
 
 
 def _check_one_way(
