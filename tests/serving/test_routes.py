@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from sidrec.models.id_search import LeftToRightSearch
+from sidrec.models.rpg import RPGSearch
+from sidrec.serving.routes.models import free_options
+
 pytestmark = pytest.mark.filterwarnings("ignore::sidrec.core.notices.SidrecWarning")
 HISTORY = ["P00001", "P00002"]
 
@@ -25,6 +29,13 @@ def test_models_say_what_they_can(client):
     assert can["popular"] == set()
     assert cards["llada"]["codebook_sizes"] == [8, 8, 8] and cards["llada"]["search"]["beam_size"] == 50
     assert cards["popular"]["codebook_sizes"] is None and cards["popular"]["search"] is None
+    assert cards["llada"]["search_options"] == ["beam_size", "n_steps", "order"]
+    assert cards["plus"]["search_options"] == cards["popular"]["search_options"] == []
+
+
+def test_what_a_search_has_fixed_is_not_offered():
+    assert free_options(LeftToRightSearch()) == ["beam_size"]
+    assert free_options(RPGSearch()) == ["beam_size", "n_steps"]
 
 
 @pytest.mark.parametrize("model", ["llada", "plus", "popular"])

@@ -119,7 +119,8 @@ def recommend(
     else:
         show(answer, k)
         more = "--explain" if isinstance(loaded, Explains) and not answer.fallback[0] else "--json"
-        console.say(f"next: {console.command('recommend', model, *_asked_for(user, item_ids, told=bool(history or interactions)), more)}")
+        again = _asked_for(user, item_ids, told=bool(history or interactions))
+        console.say(f"next: {console.command('recommend', model, *again, more)}")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ MOST_LETTERS = 512
 MOST_BYTES = 1 << 20
 """Of a request's body."""
 
+SEARCH_OPTIONS = ("beam_size", "n_steps", "order")
+"""What can be asked of a search, where it leaves them free."""
 PLAIN = r"^[^\x00\n\r]+$"
 """Ids that a path can hold, too."""
 ItemIdText = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
@@ -69,7 +71,7 @@ class RecommendOptions(Question):
 
     @property
     def search(self) -> dict[str, Any]:
-        asked = {"beam_size": self.beam_size, "n_steps": self.n_steps, "order": self.order}
+        asked = {name: getattr(self, name) for name in SEARCH_OPTIONS}
         return {name: value for name, value in asked.items() if value is not None}
 
     @model_validator(mode="after")

@@ -74,7 +74,7 @@ class Capabilities(Shape):
     explains: bool
     """`trace` shows its generation step by step."""
     searches: bool
-    """`beam_size`, `n_steps` and `order` change how it generates."""
+    """What `search_options` names changes how it generates."""
     steers: bool
     """`like` and `keep` restrict it to items that agree with one."""
     adds_items: bool
@@ -95,6 +95,8 @@ class ModelCard(Shape):
     capabilities: Capabilities
     search: dict[str, Any] | None
     """How it searches unless asked otherwise; null for models that do not search."""
+    search_options: list[str]
+    """Those of `beam_size`, `n_steps` and `order` that can be asked of it."""
     default: bool
     """Asked when a request names no model."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from sidrec.core.errors import SettingsError
+from sidrec.core.settings import Settings
 from sidrec.models.capabilities import AddsItems, Explains, Searches, Steers
 from sidrec.models.registry import find_model
 from sidrec.serving.model_store import LoadedModel, ModelStore
+from sidrec.serving.questions import SEARCH_OPTIONS
 from sidrec.serving.schemas import Capabilities, ModelCard, ModelList
 from sidrec.serving.service import TheService
 
@@ -43,8 +45,16 @@ def card(loaded: LoadedModel, *, default: bool) -> ModelCard:
             adds_items=isinstance(model, AddsItems),
         ),
         search=model.search.model_dump(mode="json") if isinstance(model, Searches) else None,
+        search_options=free_options(model.search) if isinstance(model, Searches) else [],
         default=default,
     )
+
+
+def free_options(search: Settings) -> list[str]:
+    """What a request may say of this search: it knows the setting, and has more than one value for it."""
+    known = type(search).model_json_schema()["properties"]
+    free = [name for name in SEARCH_OPTIONS if name in known]
+    return [name for name in free if "const" not in known[name] and known[name].get("type") != "null"]
 
 
 def _summary(key: str) -> str:

@@ -29,7 +29,7 @@ function fill() {
   $("model").value = state.model;
   $("rival").value = state.rival ?? "";
   const searching = chosen().filter((model) => model.capabilities.searches);
-  for (const name of ["n_steps", "beam_size", "order"]) $(name).disabled = !searching.length;
+  for (const name of ["n_steps", "beam_size", "order"]) $(name).disabled = !searching.some((model) => model.search_options.includes(name));
   $("search-none").hidden = searching.length > 0;
   $("n_steps").max = Math.max(1, ...searching.map((model) => model.codebook_sizes?.length ?? 1));
   $("beam_size").max = BEAMS.length;

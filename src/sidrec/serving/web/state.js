@@ -21,10 +21,10 @@ export const chosen = () => [card(state.model), card(state.rival)].filter(Boolea
 
 /** The question for one model: what it cannot take is left out. */
 export function question(model) {
-  const { searches, steers } = model.capabilities;
+  const { steers } = model.capabilities;
   const asked = { model: model.name, history: state.history.map((item) => item.item_id), k: state.k, exclude_seen: state.exclude_seen };
   for (const name of ["allow", "deny"]) if (state[name].trim()) asked[name] = state[name].trim();
-  if (searches) for (const name of ["n_steps", "beam_size", "order"]) if (state[name] !== null) asked[name] = state[name];
+  for (const name of model.search_options) if (state[name] !== null) asked[name] = state[name];
   if (steers && state.like && state.keep.length) Object.assign(asked, { like: state.like.item_id, keep: state.keep });
   return asked;
 }
