@@ -187,7 +187,7 @@ class _Answering(_Actor):
 
     def _same(self, file: Path, content: str) -> None:
         """Parts of two files must not become one: what is another file than this actor last saw is hashed."""
-        seen = (file, *_signs(file))
+        seen: tuple[Path | int, ...] = (file, *_signs(file))
         if seen != self._seen and (seen[1:] == () or sha256_of(file) != content):
             words = "was replaced while its users were recommended to; run the same command again."
             raise InputError(f"{file}: {words}", arguments=("input",))
