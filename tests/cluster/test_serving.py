@@ -54,6 +54,8 @@ def test_what_cannot_be_is_refused_before_ray_is_asked(args, words):
         (["--replicas", "2"], "belong to Ray; say --on ray"),
         (["--on", "ray", "--min-replicas", "3", "--max-replicas", "2"], "min_replicas is 3, more than max_replicas 2"),
         (["--on", "ray"], "nowhere: no such directory"),
+        (["--on", "ray", "--workers", "2"], "replicas instead of workers"),  # before the model is even looked for
+        (["--on", "ray", "--store", "sqlite:///u.db"], "cannot share an SQLite file"),
     ],
 )
 def test_wrong_options_are_one_sentence(words, said, monkeypatch, capsys, tmp_path):

@@ -82,6 +82,7 @@ def serve_on_ray(
     settings: ServeSettings, scale: RaySettings, announce: Callable[[str], None], address: str | None = None
 ) -> None:
     """Until a signal ends it; `announce` hears the address."""
+    _check(settings)  # before Ray is started for nothing
     ended = threading.Event()
     for path in settings.models.values():
         open_artifact(path, "model")
