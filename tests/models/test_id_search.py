@@ -120,6 +120,8 @@ def test_only_a_beam_search_has_steps() -> None:
 def test_distinct_ids_are_counted() -> None:
     codes = np.array([[[1, 2], [1, 2], [-1, -1]], [[1, 2], [2, 1], [0, 0]]], dtype=np.int32)
     assert distinct(codes).tolist() == [1, 3]
+    many = np.random.default_rng(0).integers(-1, 9, size=(5, 300, 3), dtype=np.int32)
+    assert distinct(many).tolist() == [len({tuple(row) for row in user if row[0] >= 0}) for user in many.tolist()]
 
 
 def test_a_left_to_right_search_has_one_order_and_only_real_items() -> None:

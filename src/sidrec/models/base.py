@@ -200,6 +200,7 @@ class Recommender(LiveCatalog, Lineage, ABC):
         unknown = [int((row < 0).sum()) for row in rows]
         known = Histories.from_lists([row[row >= 0] for row in rows])
         left = stock.filtered(allow, deny)
+        k = min(k, len(stock))  # nobody gets more, and room is made for every rank
         ranking = self._ranked(Request(known, k, left.mask, exclude_seen, users, self._parsed_search(search)), stock)
         return stock.answer(ranking, [len(row) == 0 for row in known], unknown, left.notes)
 

@@ -224,7 +224,9 @@ class IdSearch:
 
 def distinct(codes: NDArray[np.int32]) -> NDArray[np.int64]:
     """How many different IDs each user got: codes (users, k, n_codes), -1 where there is none."""
-    same = (codes[:, :, None] == codes[:, None]).all(-1)  # (users, k, k)
-    first = ~np.tril(same, -1).any(-1)
-    found: NDArray[np.int64] = (first & (codes[..., 0] >= 0)).sum(1)
-    return found
+    n_users, k, n_codes = codes.shape
+    user = np.arange(n_users).repeat(k)
+    rows = np.column_stack([user, codes.reshape(n_users * k, n_codes)])
+    rows = rows[np.lexsort(rows.T)]  # equal ones of a user lie side by side
+    first = np.append(True, (rows[1:] != rows[:-1]).any(1)) & (rows[:, 1] >= 0)
+    return np.bincount(rows[first, 0], minlength=n_users)

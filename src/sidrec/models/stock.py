@@ -134,7 +134,7 @@ class Stock:
         known = Histories.from_lists([items[items >= 0]])
         if len(known.items) == 0:
             raise InputError("none of the history's items is in the catalogue, so there is no generation to explain.")
-        return Request(known, k, self.filtered(allow, deny).mask, exclude_seen).without(self.removed)
+        return Request(known, min(k, len(self)), self.filtered(allow, deny).mask, exclude_seen).without(self.removed)
 
     def ranked(self, request: Request, rank: Callable[[Request], Ranking]) -> Ranking:
         """What `rank` finds for users with a history; those without one get the most popular items."""
