@@ -39,6 +39,17 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "no such setting": (lambda: sidrec.SASRec(epochs=3), r"did you mean training\.epochs"),
     "a word for a number": (lambda: sidrec.SASRec(d_model="wide"), "d_model"),
     "no such model": (lambda: ANY.model("sasreck"), "did you mean sasrec"),
+    "nothing as a model": (lambda: ANY.model(None), "None is not a model"),
+    "a model for its key": (lambda: ANY.model(MODEL), "is not a model; known models: "),
+    "a frame to deny": (lambda: MODEL.recommend([["a"]], deny=FRAME), "deny is DataFrame; a filter is text such as"),
+    "another frame to deny": (
+        lambda: MODEL.recommend([["a"]], deny=pd.DataFrame({"item_id": ["thing-1"]})),
+        "deny is DataFrame; a filter is text such as",
+    ),
+    "no history to explain": (
+        lambda: MODEL.stock.asked_for_one(None, 5, None, None, exclude_seen=False),
+        "history is one user's list of item ids",
+    ),
     "a number to save": (lambda: MODEL.save(7), "a int where a path is meant|an int where a path is meant"),
     "vectors in a list": (lambda: ANY.embed(DATA, vectors=[[1.0]]), "1 vectors for 12 items"),
     "vectors of one number": (lambda: ANY.embed(DATA, vectors=np.ones(12)), "a table of vectors is needed"),

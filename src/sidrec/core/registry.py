@@ -51,7 +51,7 @@ class Registry(Generic[AnyRow]):
             if (found := self._load(entry)) is not None:
                 return found
         names = [row.key for row in self.rows()]
-        near = difflib.get_close_matches(key, names, n=1)
+        near = difflib.get_close_matches(str(key), names, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known {self.what}s: {', '.join(names)}."
         raise SettingsError(f"{key!r} is not a {self.what}; {hint}")
 

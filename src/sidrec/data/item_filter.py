@@ -16,6 +16,7 @@ import numpy as np
 from sidrec.core.errors import InputError
 from sidrec.data.column_test import ColumnTest, Comparison, Value
 from sidrec.data.filter_text import parse_tests
+from sidrec.data.readers.frames import is_frame
 from sidrec.data.schema import ITEM_ID
 
 _LOW, _HIGH = (">=", ">"), ("<=", "<")
@@ -65,7 +66,7 @@ def _parts(wanted: Any, name: str) -> tuple[ItemFilter, ...]:
         return (ItemFilter(parse_tests(wanted)),)
     if isinstance(wanted, Mapping):
         return tuple(ItemFilter(_tests(column, values, name)) for column, values in wanted.items())
-    if isinstance(wanted, bytes) or not isinstance(wanted, Iterable):
+    if isinstance(wanted, bytes) or not isinstance(wanted, Iterable) or is_frame(wanted):
         raise InputError(f"{name} is {type(wanted).__name__}; {_HOW}.")
     several = tuple(wanted)
     filters = tuple(each for each in several if isinstance(each, ItemFilter))

@@ -128,7 +128,8 @@ class Stock:
     ) -> Request:
         """One user's question, whose answer shall be explained."""
         check_k(k)
-        if isinstance(history, str) or any(not isinstance(item_id, str | int | np.integer) for item_id in history):
+        listed = isinstance(history, Iterable) and not isinstance(history, str)
+        if not listed or any(not isinstance(item_id, str | int | np.integer) for item_id in history):
             raise InputError("history is one user's list of item ids: ['a', 'b'].", arguments=("history",))
         items = self.catalog.index_of([str(item_id) for item_id in history])
         known = Histories.from_lists([items[items >= 0]])
