@@ -21,8 +21,15 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
 @pytest.fixture(autouse=True)
-def nothing_written_yet(monkeypatch):
+def as_when_a_program_begins(monkeypatch):
+    """Nothing is written yet, and Ctrl-C is heard: whoever runs tests in the background may have them ignore it."""
     monkeypatch.setattr(locks, "_ours", [])
+    before = {number: signal.getsignal(number) for number, _ in SIGNALS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def ending(capsys, body) -> tuple[int, str]:
@@ -60,8 +67,6 @@ def test_a_stop_says_what_is_kept(number, code, capsys, tmp_path):
                 (tmp_path / ".out.work-0123").mkdir()
             signal.raise_signal(number)
 
-    # whoever runs the tests in the background may have told this process to ignore Ctrl-C
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     assert ending(capsys, lambda: signal.raise_signal(number)) == (
         code,
         "sidrec: stopped before anything was written; run the same command again.\n",
@@ -114,11 +119,8 @@ def test_a_stop_of_which_a_library_makes_an_error_of_its_own_is_still_a_stop(cap
 def test_handlers_are_given_back_and_ignoring_stays(capsys):
     before = signal.getsignal(signal.SIGINT), sys.unraisablehook
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
-        with ends_in_words():
-            signal.raise_signal(signal.SIGTERM)  # nohup
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with ends_in_words():
+        signal.raise_signal(signal.SIGTERM)  # nohup
     assert (signal.getsignal(signal.SIGINT), sys.unraisablehook) == before
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-import threading
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.core import TyperGroup
@@ -59,13 +59,11 @@ def test_the_second_writer_ends_with_one_sentence(run):
     assert not Path("out").exists()
 
 
-def test_the_second_writer_waits_and_gets_through(run):
+def test_the_second_writer_waits_and_gets_through(run, monkeypatch):
     with ExitStack() as first:
         first.enter_context(other_writer(Path("out")))
-        end = threading.Timer(0.3, first.pop_all().close)
-        end.start()
+        monkeypatch.setattr(locks, "time", SimpleNamespace(sleep=lambda _: first.close()))  # it ends while we wait
         code, said = run("--out", "out", "--wait")
-        end.join()
     assert code == 0, said
     assert said.count("waiting for its end") == 1 and "is being written by process" in said
     assert open_artifact(Path("out"), "model").settings["model"] == "popularity"

@@ -74,7 +74,8 @@ def test_no_cluster_at_the_address_is_one_sentence(monkeypatch):
 
 
 def test_an_address_where_nobody_answers_is_one_sentence_at_once():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(SidrecError, match="nobody answers there"), session.ray_session(f"127.0.0.1:{port}"):
-        raise AssertionError("never reached")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody else can have it meanwhile, and nobody listens
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(SidrecError, match="nobody answers there"), session.ray_session(address):
+            raise AssertionError("never reached")

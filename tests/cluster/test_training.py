@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -69,14 +70,15 @@ def kill_a_worker(out: Path, killed: list[int]) -> None:
     """The one that leads, when some epochs are behind it."""
     while True:
         time.sleep(0.05)
-        states = list(out.parent.glob(f".{out.name}.work-*/**/state.json"))
-        if not states or json.loads(states[0].read_text())["epoch"] < 3:
-            continue
-        for process in psutil.Process().children(recursive=True):
-            if "RayTrainWorker" in " ".join(process.cmdline()):
-                process.kill()
-                killed.append(process.pid)
-                return
+        with suppress(FileNotFoundError, psutil.NoSuchProcess):  # a checkpoint or a process that is gone meanwhile
+            states = list(out.parent.glob(f".{out.name}.work-*/**/state.json"))
+            if not states or json.loads(states[0].read_text())["epoch"] < 3:
+                continue
+            for process in psutil.Process().children(recursive=True):
+                if "RayTrainWorker" in " ".join(process.cmdline()):
+                    process.kill()
+                    killed.append(process.pid)
+                    return
 
 
 @pytest.mark.slow

@@ -74,16 +74,21 @@ def test_a_writer_may_call_another_writer_of_the_same_output(tmp_path, kind):
 def test_waiting_ends_with_the_other_writer_and_is_said_once(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(locks, "_LOOK_AGAIN", 0.01)
     said: list[str] = []
-    order = []
+    order, waits = [], threading.Event()
+
+    def tell(words: str) -> None:
+        said.append(words)
+        waits.set()
 
     def second() -> None:
-        with patient(said.append), locked(tmp_path / "out"):
+        with patient(tell), locked(tmp_path / "out"):
             order.append("second")
 
     with other_writer(tmp_path / "out"):
         thread = threading.Thread(target=second)
         thread.start()
-        time.sleep(0.1)
+        assert waits.wait(60)
+        time.sleep(0.1)  # it looks again and says nothing
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
@@ -189,9 +194,11 @@ def test_whoever_lost_the_lock_is_stopped_and_leaves_it_alone(tmp_path, kind):
 def test_a_holder_shows_that_it_lives(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "BEAT", 0.01)
     with locked(tmp_path / "out"):
-        grow_old(tmp_path / ".out.lock")
-        time.sleep(0.1)
-        assert time.time() - (tmp_path / ".out.lock").stat().st_mtime < 10
+        file, end = tmp_path / ".out.lock", time.monotonic() + 60
+        grow_old(file)
+        while time.time() - file.stat().st_mtime > 10:
+            assert time.monotonic() < end, "no sign of life"
+            time.sleep(0.01)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("lock of")]
 
 

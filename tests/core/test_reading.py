@@ -149,11 +149,11 @@ def test_without_names_for_open_files_the_usual_ones_are_read(tmp_path, monkeypa
         assert artifact.file("data.txt") == tmp_path / "run" / "data.txt"
 
 
-def test_between_two_renames_a_reader_waits_for_a_living_writer_and_mends_a_dead_ones(tmp_path):
+def test_between_two_renames_a_reader_waits_for_a_living_writer_and_mends_a_dead_ones(tmp_path, monkeypatch):
     path, old = save(tmp_path / "run"), tmp_path / ".run.old"
     path.rename(old)
-    threading.Timer(0.1, lambda: old.rename(path)).start()
-    with other_writer(path):
+    with other_writer(path), monkeypatch.context() as waiting:
+        waiting.setattr(reading.time, "sleep", lambda _: old.rename(path))
         assert open_artifact(path).kind == "dataset"
     path.rename(old)
     assert open_artifact(path).kind == "dataset"

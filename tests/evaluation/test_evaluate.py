@@ -74,8 +74,9 @@ from sidrec.data.dataset import Dataset
 from sidrec.evaluation import evaluate as module
 from sidrec.evaluation.protocol import EvaluationSettings
 real = module.rank_cases
+chunks = iter([0, 0, 0, 600])
 def slow(*args):
-    time.sleep(0.03)
+    time.sleep(next(chunks))
     return real(*args)
 module.rank_cases = slow
 data, model, out = map(Path, sys.argv[1:])

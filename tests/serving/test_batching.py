@@ -115,7 +115,7 @@ def test_who_waits_too_long_is_told_and_not_computed():
         release.set()
         return await batcher.ask("a", [3])
 
-    found, _ = run(compute, scenario, max_batch=1, batches_at_once=1, deadline_s=0.1)
+    found, _ = run(compute, scenario, max_batch=1, batches_at_once=1, deadline_s=1.0)
     assert found == [("a", 6)] and seen == [1, 3]
 
 

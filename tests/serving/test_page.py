@@ -225,8 +225,7 @@ def test_pictures(page):
     page.picture(PICTURES / "item.png")
     page.click("#item-close")
     page.size(360, 780)
-    time.sleep(0.5)
-    assert page.run("return document.documentElement.scrollWidth") == 360
+    page.wait(lambda: page.run("return document.documentElement.scrollWidth") == 360, "a page of a phone's width")
     page.picture(PICTURES / "phone.png")
     page.size(1360, 1000)
     page.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])

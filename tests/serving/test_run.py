@@ -12,6 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -80,9 +81,12 @@ def serving(saved, tmp_path):
 
 
 def workers_of(process: subprocess.Popen) -> set[int]:
-    children = psutil.Process(process.pid).children()
-    alive = [each for each in children if each.status() != psutil.STATUS_ZOMBIE]
-    return {each.pid for each in alive if each.memory_info().rss > 50 << 20}
+    found = set()
+    for child in psutil.Process(process.pid).children():
+        with suppress(psutil.NoSuchProcess):  # gone meanwhile
+            if child.status() != psutil.STATUS_ZOMBIE and child.memory_info().rss > 50 << 20:
+                found.add(child.pid)
+    return found
 
 
 def test_a_worker_that_dies_is_replaced(serving):

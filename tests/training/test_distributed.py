@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from safetensors.torch import load_file
 
 from reference import toy_task
 from reference.toy_task import TOGETHER, Net, Task
+from reference.two_ranks import two_ranks
 from sidrec.core.errors import SettingsError
 from sidrec.training import checkpoints, distributed
 from sidrec.training.distributed import World, portion
@@ -56,15 +56,11 @@ def test_a_missing_device_is_refused():
 
 def together(what: str, workdir: Path) -> None:
     """Run both processes of a toy job to their end."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    shared |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(toy_task.__file__).parents[1])}
+    more = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(toy_task.__file__).parents[1])}
     command = [sys.executable, toy_task.__file__, what, str(workdir)]
-    ranks = [{**os.environ, **shared, "RANK": rank, "LOCAL_RANK": rank} for rank in ("0", "1")]
-    processes = [subprocess.Popen(command, env=environment) for environment in ranks]
-    assert [process.wait(timeout=100) for process in processes] == [0, 0]
+    with two_ranks() as ranks:
+        processes = [subprocess.Popen(command, env={**os.environ, **more, **rank}) for rank in ranks]
+        assert [process.wait(timeout=280) for process in processes] == [0, 0]
 
 
 @pytest.mark.slow
@@ -98,7 +94,7 @@ def test_accelerate_launch_starts_two_processes(tmp_path):
     launcher = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(toy_task.__file__).parents[1])}
     command = [*launcher, "--main_process_port", "0", toy_task.__file__, "together", str(tmp_path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in tmp_path.glob("rank-*")) == ["rank-0.safetensors", "rank-1.safetensors"]
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reference.tiny_recipe import TINY
+from reference.two_ranks import two_ranks
 from sidrec.core.artifacts import Origin, open_artifact, write
 from sidrec.data.synthetic import demo_shop
 from sidrec.models.registry import load_model
@@ -100,14 +100,11 @@ def test_two_processes_train_without_ready_ids(tokenizer, tmp_path):
     assert SEARCHED in TINY
     (tmp_path / "tiny.toml").write_text(TINY.replace(SEARCHED, tokenizer))
     words = ["train", "--data", "data", "--recipe", "tiny.toml", "--out"]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    both = [start(tmp_path, *words, "two", **shared, RANK=rank, LOCAL_RANK=rank) for rank in ("0", "1")]
-    for process in (*both, start(tmp_path, *words, "one")):
-        errors = process.communicate(timeout=300)[1]
-        assert process.returncode == 0, errors
+    with two_ranks() as ranks:
+        both = [start(tmp_path, *words, "two", **rank) for rank in ranks]
+        for process in (*both, start(tmp_path, *words, "one")):
+            errors = process.communicate(timeout=300)[1]
+            assert process.returncode == 0, errors
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "one", "tiny.toml", "two"]
     assert open_artifact(tmp_path / "one").fingerprint == open_artifact(tmp_path / "two").fingerprint
     if tokenizer is SEARCHED:

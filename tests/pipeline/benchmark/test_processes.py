@@ -4,8 +4,8 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
+import psutil
 import pytest
 
 from reference.odd_jobs import odd_job
@@ -107,5 +107,12 @@ def test_a_process_ends_with_whoever_started_it(tmp_path):
     child = int(parent.stdout.readline())
     parent.kill()
     parent.communicate()
-    while Path(f"/proc/{child}").exists() and "zombie" not in Path(f"/proc/{child}/status").read_text():
+    while is_alive(child):
         time.sleep(0.05)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
