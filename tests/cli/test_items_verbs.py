@@ -60,7 +60,8 @@ def test_it_says_what_happened_and_what_comes_next(run) -> None:
     [
         (("add", "m", "--items", "x.csv"), "popularity cannot recommend items that it was not trained with"),
         (("remove", "m", "--items", "x.csv"), "item 'x' is not in the catalogue; nothing was removed"),
-        (("remove", "m", "--items", "y.csv"), "y.csv: no column item_id; it has: artikel."),
+        (("remove", "m", "--items", "y.csv"), "y.csv: no column item_id; it has: artikel. Say which"),
+        (("remove", "m", "--items", "y.csv"), "for example item_id=sku,title=name (--columns).\n"),
         (("update", "nowhere", "--items", "x.csv"), "nowhere"),
         (("remove", "m", "--items", "m"), "cannot tell its format from its name"),
     ],

@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from sidrec.core.errors import SidrecError
 
 Command = TyperGroup | TyperCommand
-_ALSO_CALLED = {"out": "output"}
+_ALSO_CALLED = {"out": "output", "item_columns": "columns"}
 
 
 def in_words_of(app: typer.Typer, words: Sequence[str], error: SidrecError) -> str:

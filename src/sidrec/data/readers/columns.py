@@ -136,8 +136,6 @@ def _missing(
 ) -> InputError:
     word = "column" if len(missing) == 1 else "columns"
     seen = ", ".join(name[:60] for name in list(present)[:20]) or "none"
-    return InputError(
-        f"{file}: no {word} {', '.join(missing)}; it has: {seen}. "
-        f"Say which columns they are, for example {USER_ID}=reviewerID,{ITEM_ID}=asin.",
-        arguments=(argument,),
-    )
+    example = f"{ITEM_ID}=sku,{TITLE}=name" if argument == "item_columns" else f"{USER_ID}=reviewerID,{ITEM_ID}=asin"
+    words = f"it has: {seen}. Say which columns they are, for example {example}."
+    return InputError(f"{file}: no {word} {', '.join(missing)}; {words}", arguments=(argument,))
