@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.nn import RMSNorm
 
 from sidrec.nn.packed_attention import Stretch, all_read, attend
+from sidrec.nn.products import linear
 from sidrec.nn.row_functions import gated, noise, normalised, take_once
 from sidrec.nn.transformer import Transformer, TransformerBlock
 
@@ -34,7 +34,7 @@ def packed_layers(blocks: Sequence[TransformerBlock], x: Tensor, stretches: Sequ
     every = all_read(stretches)
     for block in blocks:
         seen, weight = _before_attention(block, x)
-        q = F.linear(seen, weight[: x.shape[-1]])
+        q = linear(seen, weight[: x.shape[-1]])
         x = finish_rows(block, x, _attend(block, q, seen, weight, every))
     return x
 
@@ -42,7 +42,7 @@ def packed_layers(blocks: Sequence[TransformerBlock], x: Tensor, stretches: Sequ
 def _last_layer(block: TransformerBlock, x: Tensor, stretches: Sequence[Stretch], wanted: Tensor) -> Tensor:
     seen, weight = _before_attention(block, x)
     read = _read_rows(stretches, x.device)
-    q = F.linear(take_once(seen, read), weight[: x.shape[-1]])
+    q = linear(take_once(seen, read), weight[: x.shape[-1]])
     mixed = _attend(block, q, seen, weight, stretches)
     number = torch.empty(x.shape[0], dtype=torch.long, device=x.device)
     number[read] = torch.arange(len(read), device=x.device)
@@ -55,7 +55,7 @@ def _before_attention(block: TransformerBlock, x: Tensor) -> tuple[Tensor, Tenso
 
 
 def _attend(block: TransformerBlock, q: Tensor, seen: Tensor, weight: Tensor, stretches: Sequence[Stretch]) -> Tensor:
-    keys_values = F.linear(seen, weight[seen.shape[-1] :])
+    keys_values = linear(seen, weight[seen.shape[-1] :])
     return attend(q, keys_values, stretches, block.n_heads, block.attention_dropout if block.training else 0.0)
 
 
@@ -69,8 +69,8 @@ def _read_rows(stretches: Sequence[Stretch], device: torch.device) -> Tensor:
 
 def finish_rows(block: TransformerBlock, x: Tensor, mixed: Tensor) -> Tensor:
     """`TransformerBlock.finish` in few passes; where `x` has one row for many of `mixed` it is added to all of them."""
-    x = _add(block, x, F.linear(mixed, block.project_out.weight))
-    return _add(block, x, F.linear(gated(_linear(x, block.norm_mlp, block.gate_and_up.weight)), block.down.weight))
+    x = _add(block, x, linear(mixed, block.project_out.weight))
+    return _add(block, x, linear(gated(_linear(x, block.norm_mlp, block.gate_and_up.weight)), block.down.weight))
 
 
 def _add(block: TransformerBlock, x: Tensor, branch: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ def _add(block: TransformerBlock, x: Tensor, branch: Tensor) -> Tensor:
 
 def _linear(x: Tensor, norm: RMSNorm, weight: Tensor) -> Tensor:
     """The product of the normed rows, the norm's gains folded into the weights."""
-    return F.linear(normalised(x, _eps(norm)), weight * norm.weight)
+    return linear(normalised(x, _eps(norm)), weight * norm.weight)
 
 
 def _eps(norm: RMSNorm) -> float:

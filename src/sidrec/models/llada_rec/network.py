@@ -15,6 +15,7 @@ from sidrec.nn.attention_masks import attention_mask, sequence_tokens, without_p
 from sidrec.nn.packed_attention import Stretch
 from sidrec.nn.packing import packed_forward, packed_layers
 from sidrec.nn.positions import Positions
+from sidrec.nn.products import linear
 from sidrec.nn.row_functions import noise
 from sidrec.nn.shared_history import few_rows, gather_history, with_targets
 from sidrec.nn.transformer import INITIAL_STD, KeysValues, Transformer
@@ -232,7 +233,7 @@ class MaskPredictor(nn.Module):
         found = []
         parts = zip(hidden.split(counts), right.split(counts), self.head, self.codebook_sizes, strict=True)  # type: ignore[no-untyped-call]
         for rows, codes, head, size in parts:
-            logits = F.linear(rows, head[:size] / self.temperature)
+            logits = linear(rows, head[:size] / self.temperature)
             found.append(F.cross_entropy(logits, codes, reduction="none"))
         return torch.cat(found)
 
