@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from sidrec.core.choices import Between, OneOf, Space
+from sidrec.data.histories import MOST_HISTORY
 from sidrec.models.item_features import ItemVectorSettings
 from sidrec.models.item_scorer import AttentionSettings, ItemTraining
 from sidrec.nn.history_encoders import EncoderKind
@@ -29,6 +30,7 @@ class LLaDARecPlusSettings(AttentionSettings):
 
     d_model: int = Field(128, ge=1)
     dropout: float = Field(0.5, ge=0, lt=1)
+    max_history: int = Field(50, ge=1, le=MOST_HISTORY)
     encoder: EncoderKind = "attention"
     """What reads the history: causal attention, linear recurrent units, a GRU, or learned filters over time."""
     item_vectors: ItemVectorSettings = ItemVectorSettings(codes=True, text=True)
