@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sidrec.nn.products import linear
+from sidrec.nn import products
+from sidrec.nn.products import across, linear, times
 
 
 def drawn(seed: int, *shape: int) -> Tensor:
@@ -55,8 +56,8 @@ def test_without_gradients_it_is_linear_to_the_bit() -> None:
         assert torch.equal(linear(rows, weight), F.linear(rows, weight))
 
 
-@pytest.mark.parametrize("shape", [(0, 4), (2, 3, 4)], ids=["no rows", "sequences"])
-def test_what_onednn_does_not_take_goes_the_plain_way(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("shape", [(0, 4), (2, 3, 4), (2, 3, 5, 4)], ids=["no rows", "sequences", "beams"])
+def test_rows_of_every_shape(shape: tuple[int, ...]) -> None:
     rows, weight = drawn(1, *shape), drawn(2, 5, 4)
     torch.testing.assert_close(both_ways(linear, rows, weight), both_ways(F.linear, rows, weight))
 
@@ -64,3 +65,26 @@ def test_what_onednn_does_not_take_goes_the_plain_way(shape: tuple[int, ...]) ->
 def test_autocast_is_obeyed() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         assert linear(drawn(1, 3, 4), drawn(2, 5, 4).requires_grad_()).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (0, 3), (70, 130)])
+@pytest.mark.parametrize("without", [False, True], ids=["oneDNN", "plain"])
+def test_products_without_gradients(shape: tuple[int, int], without: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if without:
+        monkeypatch.setattr(products, "_onednn_multiplies", lambda: False)
+    a, b, c = drawn(1, *shape), drawn(2, 9, shape[1]), drawn(3, shape[0], 4)
+    torch.testing.assert_close(times(a, b), a @ b.T, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(across(a, c), a.T @ c, rtol=1e-5, atol=1e-4)
+
+
+def test_a_torch_without_the_operation_goes_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: Tensor) -> Tensor:
+        raise AttributeError("no such operation")
+
+    monkeypatch.setattr(products, "_times", gone)
+    products._onednn_multiplies.cache_clear()
+    try:
+        rows, weight = drawn(1, 3, 4), drawn(2, 5, 4)
+        torch.testing.assert_close(both_ways(linear, rows, weight), both_ways(F.linear, rows, weight))
+    finally:
+        products._onednn_multiplies.cache_clear()

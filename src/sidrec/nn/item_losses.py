@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from sidrec.nn.products import across, times
+
 MAX_LOGITS = 2**22
 """Numbers of the places x items matrix that may be alive at once (16 MB), whatever the size of the catalogue."""
 
@@ -56,7 +58,7 @@ class _CrossEntropy(torch.autograd.Function):
             step = max(1, max_logits // len(table))
             for start in range(0, len(rows), step):
                 piece = slice(start, start + step)
-                logits = rows[piece] @ table.T  # (piece, n_items)
+                logits = times(rows[piece], table)  # (piece, n_items)
                 target = targets[piece].unsqueeze(-1)
                 if columns is not None and values is not None:
                     logits.scatter_add_(-1, columns[piece], values[piece])
@@ -66,8 +68,8 @@ class _CrossEntropy(torch.autograd.Function):
                 loss += (total.log() - picked).sum()
                 if d_hidden is not None and d_table is not None:
                     slope = logits.div_(total).scatter_add_(-1, target, -torch.ones_like(picked))
-                    torch.mm(slope, table, out=d_hidden[piece])
-                    d_table.addmm_(slope.T, rows[piece])
+                    d_hidden[piece] = times(slope, table.mT)
+                    d_table += across(slope, rows[piece])
                     if columns is not None and d_values is not None:
                         torch.gather(slope, -1, columns[piece], out=d_values[piece])
             if d_hidden is not None:

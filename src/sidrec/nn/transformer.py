@@ -15,6 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn import RMSNorm
 
+from sidrec.nn.products import linear
+
 INITIAL_STD = 0.05
 Rows = slice | Tensor
 """Chosen query rows: a slice, one list of row numbers for all (rows,), or one per sequence (batch, rows)."""
@@ -64,16 +66,16 @@ class TransformerBlock(nn.Module):
 
     def qkv(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, each (batch, heads, length, d_head)."""
-        q, k, v = self.project_qkv(self.norm_attention(x)).chunk(3, dim=-1)
+        q, k, v = linear(self.norm_attention(x), self.project_qkv.weight).chunk(3, dim=-1)
         return self._heads(q), self._heads(k), self._heads(v)
 
     def queries(self, x: Tensor) -> Tensor:
         weight = self.project_qkv.weight[: x.shape[-1]]
-        return self._heads(F.linear(self.norm_attention(x), weight))
+        return self._heads(linear(self.norm_attention(x), weight))
 
     def keys_values(self, x: Tensor) -> KeysValues:
         weight = self.project_qkv.weight[x.shape[-1] :]
-        k, v = F.linear(self.norm_attention(x), weight).chunk(2, dim=-1)
+        k, v = linear(self.norm_attention(x), weight).chunk(2, dim=-1)
         return KeysValues(self._heads(k), self._heads(v))
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
@@ -84,9 +86,9 @@ class TransformerBlock(nn.Module):
 
     def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
         """The rest of the layer for rows `x` once attention has mixed the values; works row by row."""
-        x = x + self.dropout(self.project_out(mixed))
-        gate, up = self.gate_and_up(self.norm_mlp(x)).chunk(2, dim=-1)
-        finished: Tensor = x + self.dropout(self.down(F.silu(gate) * up))
+        x = x + self.dropout(linear(mixed, self.project_out.weight))
+        gate, up = linear(self.norm_mlp(x), self.gate_and_up.weight).chunk(2, dim=-1)
+        finished: Tensor = x + self.dropout(linear(F.silu(gate) * up, self.down.weight))
         return finished
 
     def with_history(
@@ -206,5 +208,5 @@ def initialise(stack: Transformer) -> None:
     """Normal weights that are felt from the first step: the smaller ones of large language models learn later and
     overfit sooner at the widths of recommenders (validation figures: docs/decisions/0010-first-weights.md)."""
     for block in stack.layers():
-        for linear in (block.project_qkv, block.project_out, block.gate_and_up, block.down):
-            nn.init.normal_(linear.weight, std=INITIAL_STD)
+        for layer in (block.project_qkv, block.project_out, block.gate_and_up, block.down):
+            nn.init.normal_(layer.weight, std=INITIAL_STD)
