@@ -89,6 +89,16 @@ def workers_of(process: subprocess.Popen) -> set[int]:
     return found
 
 
+def both_wait(process: subprocess.Popen) -> bool:
+    """Whether two workers have been at rest for a second: each has its models by then."""
+    for _ in range(10):
+        found = workers_of(process)
+        if len(found) < 2 or any(psutil.Process(pid).status() != psutil.STATUS_SLEEPING for pid in found):
+            return False
+        time.sleep(0.1)
+    return True
+
+
 def test_a_worker_that_dies_is_replaced(serving):
     process, address = serving
     event = {"events": [{"event_id": "e1", "user_id": "u", "item_id": "P00001"}]}
@@ -166,7 +176,7 @@ def test_a_worker_that_finds_a_broken_model_says_it_once_and_waits_while_the_oth
     with noted.open("w") as stderr, started({"popular": tmp_path / "popular"}, "--workers", "2", to=stderr) as process:
         try:
             address = process.stdout.readline().split(" at ")[1].split(",")[0]
-            until(lambda: answers(address) and len(workers_of(process)) == 2, "the service")
+            until(lambda: answers(address) and both_wait(process), "the service")
             first, other = sorted(workers_of(process))
             weights.write_bytes(b"broken")
             os.kill(first, signal.SIGKILL)
@@ -191,7 +201,10 @@ def test_a_waiting_worker_holds_up_no_end(saved, tmp_path):
     with noted.open("w") as stderr, started({"popular": tmp_path / "popular"}, "--workers", "2", to=stderr) as process:
         try:
             process.stdout.readline()
-            shutil.rmtree(tmp_path / "popular")  # before any worker has it
+            until(lambda: both_wait(process), "the workers")
+            shutil.rmtree(tmp_path / "popular")
+            for worker in workers_of(process):
+                os.kill(worker, signal.SIGKILL)
             until(lambda: noted.read_text().count("cannot begin") == 2, "both sentences")
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE_S) == 0
