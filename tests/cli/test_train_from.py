@@ -84,7 +84,7 @@ def test_other_settings_have_no_place_beside_it(weeks, tmp_path, capsys) -> None
 @pytest.mark.slow
 def test_a_kill_costs_nothing(weeks, tmp_path) -> None:
     """Killed as soon as there is a checkpoint, the same command ends with the weights of the run that was not."""
-    more = ["--set", "training.epochs=8", "--set", "training.checkpoint_seconds=0"]
+    more = ["--set", "training.epochs=24", "--set", "training.checkpoint_seconds=0"]
     killed = subprocess.Popen(
         [*SIDREC, *words(weeks, tmp_path / "killed", *more)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
