@@ -27,7 +27,7 @@ Words = list[str] | None
 def recommend(
     model: Annotated[Path, typer.Argument(help="Directory of a saved model.")],
     history: Annotated[Words, typer.Option("--history", help="Item ids, oldest first: a,b,c.")] = None,
-    user: Annotated[str | None, typer.Option("--user", help="A user id; without --history, what is known of it.")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="A user id, known or with --history.")] = None,
     input: Annotated[
         Words, typer.Option("--input", help="Tables of users: user_id, history (a,b,c) if you have it; 'users/*.csv'.")
     ] = None,
