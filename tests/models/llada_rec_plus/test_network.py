@@ -43,7 +43,7 @@ def test_all_targets_of_a_pass_are_what_each_would_be_alone(encoder, target_row)
 
 
 def test_the_target_row_is_what_is_visible_of_it_masks_and_the_last_item():
-    one = network(encoder="attention")
+    one = network(encoder="attention", target_row=True)
     assert one.positions is not None and one.mask is not None
     assert one.items.code is not None
     seen: list[torch.Tensor] = []
@@ -57,7 +57,7 @@ def test_the_target_row_is_what_is_visible_of_it_masks_and_the_last_item():
 
 
 def test_what_is_visible_changes_the_query():
-    one = network()
+    one = network(target_row=True)
     history = torch.tensor([[1, 2]])
     tokens = one.items.tokens_of(torch.tensor([3]))
     assert not torch.allclose(one.queries_given(history, tokens), one.queries(history))

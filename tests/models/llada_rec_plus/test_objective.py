@@ -20,7 +20,7 @@ NO_CASES = Cases(np.empty(0, np.int64), Histories.from_lists([]), np.empty(0, np
 
 
 def parts(**values: Any) -> tuple[PlusNetwork, PlusObjective]:
-    settings = LLaDARecPlusSettings(d_model=8, n_layers=1, dropout=0.0, max_history=4, **values)
+    settings = LLaDARecPlusSettings(d_model=8, n_layers=1, dropout=0.0, max_history=4, target_row=True, **values)
     torch.manual_seed(0)
     network = PlusNetwork(6, settings, ItemFeatures(torch.from_numpy(CODES), (3, 2)))
     if network.repeat is not None:

@@ -96,7 +96,7 @@ def test_naming_one_part_keeps_the_others():
 
 @cache
 def noisy() -> LLaDARecPlus:
-    return LLaDARecPlus(**QUICK, partly_hidden_weight=0.2).fit(DATA)
+    return LLaDARecPlus(**QUICK, target_row=True, partly_hidden_weight=0.2).fit(DATA)
 
 
 @pytest.mark.parametrize("make", [fitted, noisy])
@@ -147,7 +147,7 @@ def test_new_items_compete_by_their_attributes_and_without_them_by_nothing(tmp_p
 @pytest.mark.slow
 def test_a_kept_attribute_is_shown_to_a_network_that_has_learned_to_see_it():
     values = {"attributes": ["categories"]}
-    model = LLaDARecPlus(**QUICK, partly_hidden_weight=0.2, item_vectors=values).fit(DATA)
+    model = LLaDARecPlus(**QUICK, target_row=True, partly_hidden_weight=0.2, item_vectors=values).fit(DATA)
     history = [["thing-1", "thing-2"]]
     steered = model.recommend(history, k=32, like="thing-20", keep=["categories"])
     filtered = model.recommend(history, k=32, allow=[f"thing-{item}" for item in range(16, 24)])
@@ -193,3 +193,8 @@ def test_an_explanation_without_codes_names_items_at_once():
     generation = model.explain(["thing-1"], k=3)
     assert len(generation.trace.steps) == 1
     assert [f"thing-{item}" for item in generation.ranking.items[0]] == model.recommend([["thing-1"]], k=3).item_ids[0]
+
+
+def test_noise_without_a_row_for_the_target_is_refused():
+    with pytest.raises(SettingsError, match="set target_row = true"):
+        LLaDARecPlus(partly_hidden_weight=0.2)

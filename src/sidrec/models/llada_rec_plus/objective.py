@@ -39,7 +39,7 @@ class PlusObjective(NextItemObjective[PlusNetwork]):
         counts: NDArray[np.int64],
     ) -> None:
         super().__init__(samples, validation, settings.max_history)
-        noisy = settings.partly_hidden_weight > 0 and settings.target_row and codes is not None and codes.shape[1] > 1
+        noisy = settings.partly_hidden_weight > 0 and codes is not None and codes.shape[1] > 1
         self.weight = settings.partly_hidden_weight if noisy else 0.0
         self.known = torch.from_numpy(codes >= 0) if noisy and codes is not None else None
         self.agreement = Agreement(codes) if noisy and codes is not None else None
