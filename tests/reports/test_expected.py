@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -59,3 +60,14 @@ def test_what_was_measured_can_be_committed(tmp_path):
     (tmp_path / "e.toml").write_text(text, encoding="utf-8")
     assert all(one.agrees for one in check(Expected.read(tmp_path / "e.toml"), [summary()]))
     assert Expected.read(tmp_path / "nowhere.toml") == Expected()
+
+
+def test_one_seed_takes_over_the_spread_of_the_others():
+    twice = made_up_row("twice", [0] * 5 + [-1] * 5, [0] * 7 + [-1] * 3)
+    once, fixed = made_up_row("once", [0] * 4 + [-1] * 6), made_up_row("fixed", [0] * 3 + [-1] * 7)
+    untrained = replace(fixed, records=tuple(replace(record, training={}) for record in fixed.records))
+    two, one = tomllib.loads(as_toml([summarise(made_up_section(twice, once, untrained))]))["figures"]
+    assert (two["seeds"], list(two["rows"])) == (2, ["twice"])
+    assert (one["seeds"], list(one["rows"])) == (1, ["once", "fixed"])
+    assert one["rows"]["once"]["recall@1"] == [0.4, pytest.approx(0.14142, abs=1e-5)]
+    assert one["rows"]["fixed"]["recall@1"] == [0.3, 0.0], "what is not trained has no luck"

@@ -10,6 +10,8 @@ from pydantic import Field
 
 from sidrec.core.settings import Settings, read_toml
 from sidrec.pipeline.benchmark.scales import ScaleName
+from sidrec.reports.luck import luck_of_training
+from sidrec.reports.runs import SectionRuns
 from sidrec.reports.summary import RowSummary, SectionSummary
 
 SMALLEST_SPREAD = 0.001
@@ -85,19 +87,32 @@ def allowance(spread: float, n_expected: int, n_found: int) -> float:
 
 
 def as_toml(sections: Sequence[SectionSummary]) -> str:
-    """What was measured, as a file of expected figures."""
+    """What was measured, as a file of expected figures; rows of a section stand together by their number of seeds."""
     parts = []
     for one in sections:
-        runs, measured = one.runs, [row for row in one.rows if row.figures]
-        if measured:
-            head = {"section": runs.section.name, "dataset": runs.dataset, "scale": runs.plan.scale}
-            lines = ["[[figures]]", *(f'{name} = "{value}"' for name, value in head.items())]
-            seeds = min(len(row.row.test) for row in measured)
-            parts.append("\n".join([*lines, f"seeds = {seeds}", "[figures.rows]", *map(_line, measured)]))
+        by_seeds: dict[int, list[RowSummary]] = {}
+        for row in one.rows:
+            if row.figures:
+                by_seeds.setdefault(len(row.row.test), []).append(row)
+        parts += [_block(one.runs, n_seeds, rows) for n_seeds, rows in by_seeds.items()]
     return "\n\n".join(parts) + "\n"
 
 
-def _line(row: RowSummary) -> str:
-    figures = ", ".join(f'"{name}" = [{one.value:.5f}, {one.spread:.5f}]' for name, one in row.figures.items())
+def _block(runs: SectionRuns, n_seeds: int, rows: Sequence[RowSummary]) -> str:
+    head = {"section": runs.section.name, "dataset": runs.dataset, "scale": runs.plan.scale}
+    luck = {name: luck_of_training(runs, name) for name in runs.metrics()} if n_seeds == 1 else {}
+    pooled = {name: one.spread for name, one in luck.items() if one is not None}
+    lines = [f'{name} = "{value}"' for name, value in head.items()]
+    return "\n".join(
+        ["[[figures]]", *lines, f"seeds = {n_seeds}", "[figures.rows]", *(_line(row, pooled) for row in rows)]
+    )
+
+
+def _line(row: RowSummary, pooled: Mapping[str, float]) -> str:
+    """A row with one seed takes over the spread of the section's other rows, since its own is not known."""
+    spread = pooled if any(record.training for record in row.row.records) else {}
+    figures = ", ".join(
+        f'"{name}" = [{one.value:.5f}, {spread.get(name, one.spread):.5f}]' for name, one in row.figures.items()
+    )
     label = row.row.label.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{label}" = {{ {figures} }}'
