@@ -162,6 +162,9 @@ def test_a_condition_that_says_nothing_is_refused():
         ("thing-1", [], "at least one"),
         ("thing-1", [3], "from 1 to 2"),
         ("thing-1", ["colour"], "no column colour"),
+        ("thing-1", "colour", "a list of code slots and columns"),
+        ("thing-1", [1.5], "a list of code slots and columns"),
+        (None, [1], "belong together"),
     ):
         with pytest.raises(InputError, match=why):
             fitted().recommend(history, like=like, keep=keep)

@@ -58,7 +58,7 @@ class LLaDARecPlus(CodedScorer, Explains, Steers):
     def asked_by(self) -> dict[str, Any]:
         return {"condition": repr(self._condition)}
 
-    def steered(self, like: str, keep: Sequence[int | str]) -> Self:
+    def steered(self, like: str | None, keep: Sequence[int | str]) -> Self:
         stock = self.stock
         n_slots = 0 if stock.ids is None else stock.ids.codes.shape[1]
         model = copy.copy(self)
@@ -78,7 +78,7 @@ class LLaDARecPlus(CodedScorer, Explains, Steers):
 
         `keep` names slots of its code (from 1, as `explain` shows them) and columns: `like="B01", keep=["brand"]`.
         """
-        model = self if like is None else self.steered(like, keep)
+        model = self if like is None and len(keep) == 0 else self.steered(like, keep)
         return super(LLaDARecPlus, model).recommend(histories, k, **rest)
 
     def _ranked(self, request: Request, stock: Stock) -> Ranking:

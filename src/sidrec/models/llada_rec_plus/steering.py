@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,8 +23,12 @@ class Condition:
     columns: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, catalog: Catalog, like: str, keep: Sequence[int | str], n_slots: int) -> Condition:
+    def parse(cls, catalog: Catalog, like: str | None, keep: Sequence[int | str], n_slots: int) -> Condition:
         """`keep` are code slots counted from 1, as `--explain` shows them, and names of columns such as brand."""
+        if like is None:
+            raise InputError("like and keep belong together: which item, and what of it to keep.")
+        if isinstance(keep, str) or not all(isinstance(part, str | numbers.Integral) for part in keep):
+            raise InputError(f"keep is a list of code slots and columns, such as [1, 'brand'], not {keep!r}.")
         item = int(catalog.index_of([like])[0])
         if item < 0:
             raise InputError(f"like: item {like!r} is not in the catalogue.")
