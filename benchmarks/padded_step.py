@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sidrec.models.llada_rec.masking import Noise
-from sidrec.models.llada_rec.network import MaskPredictor, one_pass_mask
+from sidrec.models.llada_rec.network import MaskPredictor
 from sidrec.models.llada_rec.objective import OnePassObjective, PrefixObjective
 from sidrec.models.llada_rec.samples import Pairs
 from sidrec.models.samples import left_aligned
+from sidrec.nn.attention_masks import one_pass_mask
 from sidrec.sids.item_tokens import MASKED
 from sidrec.training.batches import length_groups
 

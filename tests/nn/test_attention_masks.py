@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 
-from sidrec.nn.attention_masks import attention_mask, sequence_tokens, without_padding
+from sidrec.nn.attention_masks import attention_mask, one_pass_mask, sequence_tokens, target_mask, without_padding
 
 PICTURES = {
     "bidirectional": """
@@ -72,3 +73,21 @@ def test_padding_is_seen_by_nobody_but_itself():
     mask = without_padding(attention_mask("causal", sequence_tokens(1, 2, n_targets=0)), torch.tensor([[False, True]]))
     assert mask.shape == (1, 1, 2, 2)
     assert drawn(mask[0, 0]) == ["X.", ".X"]
+
+
+def picture(mask: Tensor) -> list[str]:
+    return ["".join("X" if seen else "." for seen in row) for row in mask.tolist()]
+
+
+def test_one_pass_picture() -> None:
+    """Two clean items, then their two targets, one code each: a target sees the clean items before it and itself."""
+    assert picture(one_pass_mask(2, 1)) == [
+        "X...",
+        "XX..",
+        "X.X.",
+        "XX.X",
+    ]
+
+
+def test_target_picture() -> None:
+    assert picture(target_mask(3)) == ["X..", "XX.", "XXX"]

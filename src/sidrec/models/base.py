@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidrec.core.artifacts import Artifact, forget_work, open_artifact, opened, write
-from sidrec.core.errors import InputError, SettingsError
+from sidrec.core.errors import SettingsError
 from sidrec.core.given_paths import as_path
 from sidrec.core.locks import locked
 from sidrec.core.pages.notebook import html_table
@@ -49,7 +49,13 @@ from sidrec.models.records import Records
 from sidrec.models.request import Request, check_asked
 from sidrec.models.standing import SeenStates, Standing, refuse_changed_items
 from sidrec.models.stock import Stock
-from sidrec.models.successor import STARTED_FROM, refuse_other_items, refuse_who_cannot, successor_values
+from sidrec.models.successor import (
+    STARTED_FROM,
+    refuse_other_items,
+    refuse_who_cannot,
+    still_removed,
+    successor_values,
+)
 from sidrec.training import checkpoints
 from sidrec.training.distributed import leads
 from sidrec.training.loop import check_machine
@@ -123,7 +129,7 @@ class Recommender(LiveCatalog, Lineage, ABC):
         progress = (progress or terminal_progress()) if progress is not False and leads() else SilentProgress()
         self.settle(data, progress)
         self._check(data)
-        removed = self._still_removed(data.catalog)
+        removed = None if self._start is None else still_removed(self._start.stock, data.catalog)
         self._content = None if self._start is None else given_content(self._embeds_by())
         self.started_from = self.started_from if self._start is not None else ""
         workdir = None if out is None else self.training_directory(out, data.fingerprint)
@@ -160,17 +166,6 @@ class Recommender(LiveCatalog, Lineage, ABC):
         model._start, model.started_from, model.fits_size = self, learned_content(self), False
         model._content, model.ingredients = given_content(model._embeds_by()), self.ingredients
         return model
-
-    def _still_removed(self, catalog: Catalog) -> NDArray[np.bool_] | None:
-        """What was removed from the model that this one began with must not come back by itself."""
-        before = None if self._start is None else self._start.stock
-        if before is None or before.removed is None:
-            return None
-        items = before.catalog.index_of(catalog.item_ids.to_list())
-        gone: NDArray[np.bool_] = (items >= 0) & before.removed[items]
-        if gone.all():
-            raise InputError("every item of this data was removed from the earlier model; restore some of them first.")
-        return gone if gone.any() else None
 
     def _go_on(self, workdir: Path) -> None:
         """Begin where a cut-off or finished training of another length stopped, if there is one."""

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sidrec.core.errors import InputError, SettingsError
 from sidrec.core.settings import Settings, merge
+from sidrec.data.catalog import Catalog
 from sidrec.embeddings.encoders import GIVEN
 from sidrec.models.capabilities import LearnsOn
+from sidrec.models.stock import Stock
 
 STARTED_FROM = "started_from"
 _FROZEN = ("item_vectors", "tokenize", "embedding")
@@ -47,6 +52,17 @@ def refuse_other_ids(start: object | None) -> None:
     if start is not None:
         words = "a model that begins with an earlier one keeps its semantic IDs; leave others out."
         raise SettingsError(words, arguments=("sids",))
+
+
+def still_removed(before: Stock, catalog: Catalog) -> NDArray[np.bool_] | None:
+    """What was removed from the earlier model must not come back by itself."""
+    if before.removed is None:
+        return None
+    items = before.catalog.index_of(catalog.item_ids.to_list())
+    gone: NDArray[np.bool_] = (items >= 0) & before.removed[items]
+    if gone.all():
+        raise InputError("every item of this data was removed from the earlier model; restore some of them first.")
+    return gone if gone.any() else None
 
 
 def _without(section: Any, names: Sequence[str]) -> Any:

@@ -77,3 +77,21 @@ def without_padding(mask: Tensor, real: Tensor) -> Tensor:
     """
     itself = torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
     return ((mask & real[:, None, :]) | itself).unsqueeze(1)
+
+
+def one_pass_mask(n_clean: int, n_codes: int) -> Tensor:
+    """Who sees whom in [clean items; noisy items], where the i-th noisy item is the target behind the i-th clean one.
+
+    A clean item sees itself and older clean ones; a target sees the clean ones before it and itself: exactly what each
+    (history, target) pair would see alone under `inter-item-causal`.
+    """
+    item = torch.arange(n_clean).repeat_interleave(n_codes)
+    older_or_same = item[:, None] >= item[None]
+    same = item[:, None] == item[None]
+    top = torch.cat([older_or_same, torch.zeros_like(same)], 1)
+    return torch.cat([top, torch.cat([older_or_same, same], 1)], 0)
+
+
+def target_mask(n_codes: int, device: torch.device | None = None) -> Tensor:
+    """`causal` inside the target: a slot sees itself and the slots before it."""
+    return torch.ones(n_codes, n_codes, dtype=torch.bool, device=device).tril()

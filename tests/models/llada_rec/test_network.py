@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from sidrec.core.errors import InputError
 from sidrec.models.llada_rec.config import LLaDARecSettings
-from sidrec.models.llada_rec.network import MaskPredictor, masked_order, one_pass_mask, target_mask
+from sidrec.models.llada_rec.network import MaskPredictor, masked_order
 from sidrec.models.llada_rec.packs import Passes, Places
 from sidrec.sids.semantic_ids import SemanticIds
 
@@ -23,24 +22,6 @@ def network(**values: object) -> MaskPredictor:
     for parameter in module.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return module
-
-
-def picture(mask: Tensor) -> list[str]:
-    return ["".join("X" if seen else "." for seen in row) for row in mask.tolist()]
-
-
-def test_one_pass_picture() -> None:
-    """Two clean items, then their two targets, one code each: a target sees the clean items before it and itself."""
-    assert picture(one_pass_mask(2, 1)) == [
-        "X...",
-        "XX..",
-        "X.X.",
-        "XX.X",
-    ]
-
-
-def test_target_picture() -> None:
-    assert picture(target_mask(3)) == ["X..", "XX.", "XXX"]
 
 
 @pytest.mark.parametrize("pattern", ["prefix", "inter-item-causal", "causal"])

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from sidrec.models.llada_rec.config import LLaDARecSettings
 from sidrec.models.llada_rec.packs import Passes, Places
-from sidrec.nn.attention_masks import attention_mask, sequence_tokens, without_padding
+from sidrec.nn.attention_masks import attention_mask, one_pass_mask, sequence_tokens, target_mask, without_padding
 from sidrec.nn.packed_attention import Stretch
 from sidrec.nn.packing import packed_forward, packed_layers
 from sidrec.nn.positions import Positions
@@ -139,10 +139,7 @@ class MaskPredictor(nn.Module):
         ]
 
     def _mask_of(self, alike: Passes) -> Tensor | None:
-        """Who sees whom in each of these passes. In one that reads its targets behind their histories a clean item
-        sees itself and older clean ones; a target sees the clean ones before it and itself: exactly what each
-        (history, target) pair would see alone under `inter-item-causal`.
-        """
+        """Who sees whom in each of these passes."""
         n_history, is_next = int(alike.n_history[0]), bool(alike.is_next[0])
         if alike.twice and is_next:
             return one_pass_mask(n_history, self.n_codes).to(self.device)
@@ -282,20 +279,6 @@ _CAUSAL_INSIDE = ("causal", "intra-item-causal")
 def masked_order(values: Tensor, masked: Tensor) -> Tensor:
     """`values` (items, n_codes) at masked tokens, slot by slot: the order that `MaskPredictor.token_losses` wants."""
     return values.mT[masked.mT]
-
-
-def one_pass_mask(n_clean: int, n_codes: int) -> Tensor:
-    """Who sees whom in [clean items; noisy items]: see `MaskPredictor._mask_of`."""
-    item = torch.arange(n_clean).repeat_interleave(n_codes)
-    older_or_same = item[:, None] >= item[None]  # clean i and the target behind it (noisy i) see clean <= i
-    same = item[:, None] == item[None]
-    top = torch.cat([older_or_same, torch.zeros_like(same)], 1)
-    return torch.cat([top, torch.cat([older_or_same, same], 1)], 0)
-
-
-def target_mask(n_codes: int, device: torch.device | None = None) -> Tensor:
-    """`causal` inside the target: a slot sees itself and the slots before it."""
-    return torch.ones(n_codes, n_codes, dtype=torch.bool, device=device).tril()
 
 
 def with_target_visible(visible: Tensor) -> Tensor:
