@@ -71,17 +71,32 @@ class IdCodes:
         self._type = pl.Categorical(self._categories)
         # the dictionary lives only as long as some column uses it
         self._anchor = pl.Series([], dtype=self._type)
+        self._count = 0
+        self._known: list[pl.Series] = []
 
     def code(self, column: str) -> pl.Expr:
         """The codes of a column of strings; new strings get the next ones."""
         return pl.col(column).cast(self._type).to_physical()
 
+    def taken(self, ids: pl.Series, codes: pl.Series) -> NDArray[np.int32]:
+        """The codes of these ids as numbers; whatever was coded has to come by here, piece by piece."""
+        found, known = _int32(codes), self._count
+        self._count = max(known, int(found.max(initial=-1)) + 1)
+        if self._count > known:
+            # asking the dictionary itself would be a loop over its strings
+            rows = np.flatnonzero(found >= known)
+            first = np.full(self._count - known, -1)
+            first[found[rows] - known] = rows
+            assert (first >= 0).all(), "new codes count on from the last ones"
+            self._known.append(ids.gather(first))
+        return found
+
     def encode(self, ids: pl.Series) -> NDArray[np.int32]:
-        return _int32(pl.DataFrame({"id": ids}).select(self.code("id"))["id"])
+        return self.taken(ids, pl.DataFrame({"id": ids}).select(self.code("id"))["id"])
 
     def ids(self) -> pl.Series:
         """Every id seen, at the index of its code."""
-        return self._categories.to_series().cast(pl.String)
+        return pl.concat([pl.Series([], dtype=pl.String), *(part.alias("") for part in self._known)])
 
     def in_order(self, codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], pl.Series]:
         """All codes and ids, renumbered as they first appear: the same input gives the same codes."""
@@ -135,11 +150,10 @@ def collect(batches: Iterator[Batch], source: str, *, mixed_times: bool = False)
         positions.append((rows, position))
         rows += frame.height
         # one select, so that both columns are coded at the same time
-        coded = pl.DataFrame([id_strings(frame[USER_ID], position), id_strings(frame[ITEM_ID], position)]).select(
-            user_codes.code(USER_ID), item_codes.code(ITEM_ID)
-        )
-        users.append(_int32(coded[USER_ID]))
-        items.append(_int32(coded[ITEM_ID]))
+        named = pl.DataFrame([id_strings(frame[USER_ID], position), id_strings(frame[ITEM_ID], position)])
+        coded = named.select(user_codes.code(USER_ID), item_codes.code(ITEM_ID))
+        users.append(user_codes.taken(named[USER_ID], coded[USER_ID]))
+        items.append(item_codes.taken(named[ITEM_ID], coded[ITEM_ID]))
         if TIMESTAMP in frame.columns:
             times.add(frame[TIMESTAMP], position)
         if RATING in frame.columns:
