@@ -4,9 +4,17 @@ import pytest
 import torch
 
 from sidrec.nn.history_encoders import AttentionEncoder, FilterEncoder, GRUEncoder, HistoryEncoder, LRUEncoder
+from sidrec.nn.positions import Distances
+
+
+def lively(distances: Distances) -> Distances:
+    torch.nn.init.normal_(distances.bias)
+    return distances
+
 
 ENCODERS = {
     "attention": lambda: AttentionEncoder(2, 8, 2, 0.1),
+    "attention by distance": lambda: AttentionEncoder(2, 8, 2, 0.1, lively(Distances(2, 6))),
     "lru": lambda: LRUEncoder(2, 8, 0.1),
     "gru": lambda: GRUEncoder(2, 8, 0.1),
     "filter": lambda: FilterEncoder(2, 8, 0.1, length=7),
@@ -36,3 +44,14 @@ def test_each_target_is_one_more_place_behind_its_history(encoder):
         for column, place in enumerate((0, 4)):
             alone = torch.cat([history[:, : place + 1], targets[:, copy, column, None]], 1)
             torch.testing.assert_close(found[:, copy, column], encoder(alone)[:, -1])
+
+
+def test_distance_alone_tells_places_apart():
+    """Where a head shuts out all that is farther than one place away, an older past changes nothing."""
+    torch.manual_seed(2)
+    distances = Distances(2, 6)
+    distances.bias.data[:, 2:] = -1e4
+    encoder = AttentionEncoder(1, 8, 2, 0.0, distances).eval()
+    x = torch.randn(2, 6, 8)
+    for place in range(1, 6):
+        torch.testing.assert_close(encoder(x)[:, place], encoder(x[:, place - 1 : place + 1])[:, 1])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sidrec.core.errors import InputError
-from sidrec.nn.positions import Positions
+from sidrec.nn.positions import SPEED, Distances, Positions
 
 
 def places(n_history: int, n_codes: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -58,3 +58,14 @@ def test_too_long_a_history_is_refused_in_words():
     positions.check(3)
     with pytest.raises(InputError, match=r"4 items is longer than the 3 positions.*last 3 items"):
         positions.check(4)
+
+
+def test_distances_by_hand():
+    """Two heads; what is farther apart than the longest distance counts as that, and who may not look sees nothing."""
+    distances = Distances(2, longest=1)
+    distances.bias.data = torch.tensor([[1.0, 2.0], [3.0, 4.0]]) / SPEED
+    at, never = torch.arange(3), float("-inf")
+    assert distances(at, at, at[:, None] >= at)[0].tolist() == [
+        [[1, never, never], [2, 1, never], [2, 2, 1]],
+        [[3, never, never], [4, 3, never], [4, 4, 3]],
+    ]

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from sidrec.nn.linear_recurrence import LRUBlock
+from sidrec.nn.positions import Distances
 from sidrec.nn.transformer import Transformer
 
 EncoderKind = Literal["attention", "lru", "gru", "filter"]
@@ -37,28 +38,44 @@ class HistoryEncoder(nn.Module, ABC):
 
 
 class AttentionEncoder(HistoryEncoder):
-    """THE Transformer, causal; a target sees its history and itself, never another target."""
+    """THE Transformer, causal; a target sees its history and itself, never another target.
 
-    def __init__(self, n_layers: int, d_model: int, n_heads: int, dropout: float) -> None:
+    With `distances` places are told apart by how far they are from who looks; else the rows say where they stand.
+    """
+
+    def __init__(
+        self, n_layers: int, d_model: int, n_heads: int, dropout: float, distances: Distances | None = None
+    ) -> None:
         super().__init__()
         self.transformer = Transformer(n_layers, d_model, n_heads, 2 * d_model, dropout)
+        self.distances = distances
 
     def forward(self, history: Tensor) -> Tensor:
-        out: Tensor = self.transformer(history, is_causal=True)
+        if self.distances is None:
+            out: Tensor = self.transformer(history, is_causal=True)
+            return out
+        out = self.transformer(history, self._causal(history))
         return out
 
     def after(self, history: Tensor, targets: Tensor, places: Tensor) -> Tensor:
         n, copies = history.shape[1], targets.shape[1]
         mask = _targets_mask(n, tuple(places.tolist()), copies).to(history.device)
+        if self.distances is not None:
+            at = torch.cat([torch.arange(n, device=history.device), places.repeat(copies) + 1])
+            mask = self.distances(at, at, mask)
         x = torch.cat([history, targets.flatten(1, 2)], 1)
         out: Tensor = self.transformer(x, mask, rows=slice(n, None))
         return out.view(targets.shape)
 
     def last(self, history: Tensor) -> Tensor:
         n = history.shape[1]
-        causal = torch.ones(n, n, dtype=torch.bool, device=history.device).tril()
-        out: Tensor = self.transformer(history, causal, rows=slice(n - 1, n))
+        out: Tensor = self.transformer(history, self._causal(history), rows=slice(n - 1, n))
         return out[:, 0]
+
+    def _causal(self, history: Tensor) -> Tensor:
+        at = torch.arange(history.shape[1], device=history.device)
+        sees = at[:, None] >= at
+        return sees if self.distances is None else self.distances(at, at, sees)
 
 
 @lru_cache(maxsize=256)

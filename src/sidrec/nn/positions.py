@@ -1,14 +1,17 @@
-"""Learned positions: which slot of an item a token fills, and how long ago the item was."""
+"""Learned positions: which slot of an item a token fills, how long ago the item was, how far apart two places are."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from sidrec.core.errors import InputError
 from sidrec.nn.transformer import INITIAL_STD
 
+SPEED = 3.0
+"""Distances are stored this much smaller than they act, so that a few epochs move them far enough."""
 PositionKind = Literal["from-newest", "absolute", "authors"]
 
 
@@ -56,3 +59,19 @@ class Positions(nn.Module):
                 f"a history of {n_history} items is longer than the {self.max_history} positions this model was "
                 f"trained with; pass only the last {self.max_history} items, or train with a larger max_history."
             )
+
+
+class Distances(nn.Module):
+    """What each head adds to the score of a place by how many places before the looking one it lies.
+
+    It speaks of distances alone, so a longer history shifts nothing and there is no place that was never trained.
+    """
+
+    def __init__(self, n_heads: int, longest: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(n_heads, longest + 1))
+
+    def forward(self, queries: Tensor, keys: Tensor, sees: Tensor) -> Tensor:
+        """Places (q,) and (k,), and who may look at whom (q, k), to what is added to scores: (1, heads, q, k)."""
+        apart = (queries[:, None] - keys).clamp(0, self.bias.shape[1] - 1)
+        return (SPEED * self.bias[:, apart]).masked_fill(~sees, -torch.inf).unsqueeze(0)

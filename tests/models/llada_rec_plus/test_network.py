@@ -34,8 +34,11 @@ def test_without_codes_text_and_noise_it_is_sasrec():
 
 @pytest.mark.parametrize("encoder", ["attention", "lru", "gru", "filter"])
 @pytest.mark.parametrize("target_row", [True, False])
-def test_all_targets_of_a_pass_are_what_each_would_be_alone(encoder, target_row):
-    one = network(encoder=encoder, target_row=target_row)
+@pytest.mark.parametrize("positions", ["absolute", "relative"])
+def test_all_targets_of_a_pass_are_what_each_would_be_alone(encoder, target_row, positions):
+    one = network(encoder=encoder, target_row=target_row, positions=positions)
+    for weights in one.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
     items = torch.tensor([[1, 2, 3, 4], [5, 0, 5, 2]])
     together = one.hidden(items)
     for place in range(4):

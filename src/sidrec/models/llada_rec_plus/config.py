@@ -35,6 +35,9 @@ class LLaDARecPlusSettings(AttentionSettings):
     max_history: int = Field(50, ge=1, le=MOST_HISTORY)
     encoder: EncoderKind = "attention"
     """What reads the history: causal attention, linear recurrent units, a GRU, or learned filters over time."""
+    positions: Literal["absolute", "relative"] = "absolute"
+    """How attention tells places apart: a vector for every place, counted from the oldest item, or what each head adds
+    to a score by how far apart two places are. The other encoders know the order by themselves."""
     item_vectors: ItemVectorSettings = ItemVectorSettings(codes=True, text=True)
     repeat: RepeatKind = "once"
     target_row: bool = False

@@ -15,6 +15,7 @@ from sidrec.nn.history_encoders import (
     LRUEncoder,
 )
 from sidrec.nn.item_vectors import NOTHING_KNOWN, ItemFeatures
+from sidrec.nn.positions import Distances
 from sidrec.nn.transformer import INITIAL_STD
 
 
@@ -30,7 +31,8 @@ class PlusNetwork(CausalNetwork):
         self.items, self.repeat = settings.vectors(n_items, features), settings.repeat_term()
         self.target_row = settings.target_row and self.items.n_slots > 0
         n_places = settings.max_history + self.target_row
-        self.positions = nn.Embedding(n_places, width) if settings.encoder == "attention" else None
+        absolute = settings.encoder == "attention" and settings.positions == "absolute"
+        self.positions = nn.Embedding(n_places, width) if absolute else None
         self.items.initialise(INITIAL_STD)
         if self.positions is not None:
             nn.init.normal_(self.positions.weight, std=INITIAL_STD)
@@ -85,7 +87,8 @@ class PlusNetwork(CausalNetwork):
 def _encoder(settings: LLaDARecPlusSettings, n_places: int) -> HistoryEncoder:
     layers, width, dropout = settings.n_layers, settings.d_model, settings.dropout
     if settings.encoder == "attention":
-        return AttentionEncoder(layers, width, settings.n_heads, dropout)
+        distances = Distances(settings.n_heads, n_places - 1) if settings.positions == "relative" else None
+        return AttentionEncoder(layers, width, settings.n_heads, dropout, distances)
     if settings.encoder == "lru":
         return LRUEncoder(layers, width, dropout)
     if settings.encoder == "gru":
