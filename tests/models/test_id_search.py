@@ -56,6 +56,12 @@ def test_many_results_are_searched_for_fewer_users_at_once() -> None:
     assert [len(ask.items) for ask in table.asked] == [2, 2]
 
 
+def test_greedy_search_has_one_answer_whatever_is_asked_so_users_stay_together() -> None:
+    table = Table()
+    searcher(table, users_at_once=4, beam_size=1).rank(Request(Histories.from_lists([[0], [1], [2], [3]]), 20))
+    assert [len(ask.items) for ask in table.asked] == [4]
+
+
 def test_items_that_share_an_id_follow_each_other() -> None:
     ranking = searcher().rank(Request(Histories.from_lists([[0, 1]]), 6))
     order = ranking.items[0].tolist()

@@ -215,8 +215,7 @@ class IdSearch:
         More results than beams need more beams, so fewer users go together.
         """
         lengths = np.minimum(request.histories.lengths, self.max_history)
-        beams = self.settings.beam_size
-        at_once = max(1, self.users_at_once * beams // max(beams, request.k))
+        at_once = max(1, self.users_at_once * self.settings.beam_size // self._plan(request).beam_size)
         for length in np.unique(lengths):
             rows = np.flatnonzero(lengths == length)
             yield from np.array_split(rows, -(-len(rows) // at_once))
