@@ -15,7 +15,8 @@ BEFORE = json.loads((SAVED / "answers.json").read_text())
 
 @pytest.mark.parametrize("key", BEFORE["answers"])
 def test_a_model_of_the_version_before_answers_as_it_did(key: str, tmp_path: Path) -> None:
-    """The llada-rec among them was given an item and had one taken away before it was saved."""
+    """The llada-rec among them was given an item and had one taken away before it was saved; the llada-rec-plus is of
+    the time when its attention knew places only."""
     model = load_model(SAVED / key)
     for loaded in (model, load_model(model.save(tmp_path / key))):
         answer = loaded.recommend(BEFORE["histories"], k=5)

@@ -53,6 +53,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
     tuned: ClassVar[Space] = {}
     """What `tune` tries; nothing where nothing is learned."""
+    before: ClassVar[Mapping[str, Any]] = {}
+    """What was so before there was a setting for it; whatever was saved without the setting has this value."""
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], *, owner: str, where: str = "settings", section: str = "") -> Self:

@@ -36,10 +36,10 @@ from sidrec.models.model_files import (
     data_from,
     data_path,
     in_words,
+    read_settings,
     read_stock,
     read_training,
     said_when_stopped,
-    stored_settings,
     take_up,
     write_facts,
     write_stock,
@@ -237,8 +237,7 @@ class Recommender(LiveCatalog, Lineage, ABC):
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:
         key = str(artifact.settings.get("model"))
-        settings = cls.settings_class.parse(stored_settings(artifact), owner=key, where=str(artifact.path))
-        model = cls(settings, key=key)
+        model = cls(read_settings(cls.settings_class, artifact), key=key)
         model.trained_on = artifact.made_from.get("dataset", "")
         model.started_from = artifact.made_from.get(STARTED_FROM, "")
         model._content = {name: value for name, value in artifact.made_from.items() if name.startswith(PREFIX)}

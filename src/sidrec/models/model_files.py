@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,7 @@ SETTINGS_FILE = "model.json"
 TRAINING_FILE, DATA = "training.json", "data"
 WEIGHTS_FILE = "weights.safetensors"
 COUNT = "train_count"
+S = TypeVar("S", bound=Settings)
 
 
 def check_dataset(data: object) -> None:
@@ -122,12 +123,12 @@ def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float)
 
 
-def stored_settings(artifact: Artifact) -> dict[str, Any]:
+def read_settings(kind: type[S], artifact: Artifact) -> S:
     """All settings of a saved model; the manifest has those of the method (before there was a file, it had all)."""
     found = artifact.json(SETTINGS_FILE) if artifact.has(SETTINGS_FILE) else artifact.settings.get("settings")
     if not isinstance(found, dict):
         raise ArtifactError(f"{artifact.path}: does not say which settings its model has; train it again.")
-    return found
+    return kind.parse({**kind.before, **found}, owner=str(artifact.settings.get("model")), where=str(artifact.path))
 
 
 def data_path(artifact: Artifact) -> Path | None:

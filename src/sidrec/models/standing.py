@@ -9,7 +9,7 @@ from sidrec.core.artifacts import Artifact, Origin, open_artifact
 from sidrec.core.errors import ArtifactError, SettingsError
 from sidrec.core.replacing import GivesWay, may_replace, occupied
 from sidrec.core.settings import LENGTH, Mark, Settings
-from sidrec.models.model_files import stored_settings
+from sidrec.models.model_files import read_settings
 from sidrec.training import checkpoints
 from sidrec.training.options import TrainingOptions
 
@@ -112,6 +112,5 @@ def _why_not(state: checkpoints.RunState | None, options: TrainingOptions) -> st
 
 def _origin(artifact: Artifact, kind: type[Settings], *without: Mark) -> Origin:
     """The origin of a saved model by today's definitions, so that those of earlier versions are recognised."""
-    settings = kind.parse(stored_settings(artifact), owner=artifact.settings["model"], where=str(artifact.path))
-    plain = {"model": artifact.settings["model"], "settings": settings.method_values(*without)}
+    plain = {"model": artifact.settings["model"], "settings": read_settings(kind, artifact).method_values(*without)}
     return Origin(artifact.kind, plain, artifact.made_from, artifact.manifest["seed"])

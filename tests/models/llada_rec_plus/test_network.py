@@ -18,10 +18,10 @@ def network(**values: object) -> PlusNetwork:
     return PlusNetwork(6, LLaDARecPlusSettings(**{**SIZES, **values}), FEATURES).eval()  # type: ignore[arg-type]
 
 
-def test_without_codes_text_and_noise_it_is_sasrec():
+def test_without_codes_text_and_noise_and_with_places_it_is_sasrec():
     torch.manual_seed(3)
     theirs = SASRecNetwork(9, SASRecSettings(**SIZES)).eval()  # type: ignore[arg-type]
-    ours = PlusNetwork(9, LLaDARecPlusSettings(**SIZES)).eval()  # type: ignore[arg-type]
+    ours = PlusNetwork(9, LLaDARecPlusSettings(**SIZES, positions="absolute")).eval()  # type: ignore[arg-type]
     weights = {name.replace("transformer.", "encoder.transformer."): w for name, w in theirs.state_dict().items()}
     ours.load_state_dict({**weights, "repeat.rho": torch.zeros(1)})
     histories = torch.tensor([[1, 2, 3], [8, 0, 8]])
@@ -46,7 +46,7 @@ def test_all_targets_of_a_pass_are_what_each_would_be_alone(encoder, target_row,
 
 
 def test_the_target_row_is_what_is_visible_of_it_masks_and_the_last_item():
-    one = network(encoder="attention", target_row=True)
+    one = network(encoder="attention", target_row=True, positions="absolute")
     assert one.positions is not None and one.mask is not None
     assert one.items.code is not None
     seen: list[torch.Tensor] = []

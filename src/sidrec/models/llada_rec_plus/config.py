@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -35,9 +36,9 @@ class LLaDARecPlusSettings(AttentionSettings):
     max_history: int = Field(50, ge=1, le=MOST_HISTORY)
     encoder: EncoderKind = "attention"
     """What reads the history: causal attention, linear recurrent units, a GRU, or learned filters over time."""
-    positions: Literal["absolute", "relative"] = "absolute"
-    """How attention tells places apart: a vector for every place, counted from the oldest item, or what each head adds
-    to a score by how far apart two places are. The other encoders know the order by themselves."""
+    positions: Literal["absolute", "relative"] = "relative"
+    """How attention tells places apart: what each head adds to a score by how far apart two places are, or a vector for
+    every place, counted from the oldest item, as in sasrec. The other encoders know the order by themselves."""
     item_vectors: ItemVectorSettings = ItemVectorSettings(codes=True, text=True)
     repeat: RepeatKind = "once"
     target_row: bool = False
@@ -54,6 +55,7 @@ class LLaDARecPlusSettings(AttentionSettings):
     validation_users: int = Field(5000, ge=1)
     """Size of the fixed random sample of users on which the best epoch is chosen."""
     training: PlusTraining = Field(default_factory=PlusTraining)
+    before: ClassVar[Mapping[str, Any]] = {"positions": "absolute"}
     tuned: ClassVar[Space] = {
         **AttentionSettings.tuned,
         "item_vectors.identity_dropout": Between(0.0, 0.4),
