@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -11,6 +11,15 @@ from torch import Tensor
 
 from sidrec.nn import products
 from sidrec.nn.products import across, linear, times
+
+
+@pytest.fixture(autouse=True, params=["AMD EPYC", "Intel Xeon"])
+def processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Both libraries are right on every processor; which is quicker depends on its maker."""
+    monkeypatch.setattr(products, "_processor", lambda: request.param)
+    products._onednn_multiplies.cache_clear()
+    yield request.param
+    products._onednn_multiplies.cache_clear()
 
 
 def drawn(seed: int, *shape: int) -> Tensor:
@@ -68,13 +77,22 @@ def test_autocast_is_obeyed() -> None:
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (0, 3), (70, 130)])
-@pytest.mark.parametrize("without", [False, True], ids=["oneDNN", "plain"])
-def test_products_without_gradients(shape: tuple[int, int], without: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if without:
-        monkeypatch.setattr(products, "_onednn_multiplies", lambda: False)
+def test_products_without_gradients(shape: tuple[int, int]) -> None:
     a, b, c = drawn(1, *shape), drawn(2, 9, shape[1]), drawn(3, shape[0], 4)
     torch.testing.assert_close(times(a, b), a @ b.T, rtol=1e-5, atol=1e-4)
     torch.testing.assert_close(across(a, c), a.T @ c, rtol=1e-5, atol=1e-4)
+
+
+def test_each_processor_has_its_library(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_onednn = []
+
+    def counted(a: Tensor, b: Tensor) -> Tensor:
+        by_onednn.append(a.shape)
+        return a @ b.mT
+
+    monkeypatch.setattr(products, "_times", counted)
+    both_ways(linear, drawn(1, 3, 4), drawn(2, 5, 4))
+    assert bool(by_onednn) == ("AMD" in processor)
 
 
 def test_a_torch_without_the_operation_goes_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,9 +100,5 @@ def test_a_torch_without_the_operation_goes_the_plain_way(monkeypatch: pytest.Mo
         raise AttributeError("no such operation")
 
     monkeypatch.setattr(products, "_times", gone)
-    products._onednn_multiplies.cache_clear()
-    try:
-        rows, weight = drawn(1, 3, 4), drawn(2, 5, 4)
-        torch.testing.assert_close(both_ways(linear, rows, weight), both_ways(F.linear, rows, weight))
-    finally:
-        products._onednn_multiplies.cache_clear()
+    rows, weight = drawn(1, 3, 4), drawn(2, 5, 4)
+    torch.testing.assert_close(both_ways(linear, rows, weight), both_ways(F.linear, rows, weight))
