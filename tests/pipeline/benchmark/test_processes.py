@@ -73,6 +73,14 @@ def test_whoever_is_stopped_stops_at_once(odd, tmp_path):
     assert odd(told("a")) == STOPPED
 
 
+def test_who_has_answered_leaves_by_himself(odd):
+    """Killed at the end he would leave what his libraries share with other processes, and Python would complain."""
+    assert odd(told("a")).isdigit()
+    process = odd._all[0].process
+    odd.stop()
+    assert process.exitcode == 0
+
+
 class _SlowToTell:
     """A process somebody else has waited for, who notes its end a moment later."""
 

@@ -12,7 +12,7 @@ import queue
 import signal
 import threading
 import time
-from concurrent.futures import CancelledError, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
@@ -34,18 +34,19 @@ class _Worker:
 
     pool: ProcessPoolExecutor
     process: BaseProcess | None = field(default=None, init=False)
+    answer: Future[str] | None = field(default=None, init=False)
     lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def ask(self, out: Path, task: Task) -> str:
         with self.lock:  # whoever stops this must not miss a process that is just being started
-            answer = self.pool.submit(_do, str(out), task.kind, task.name)
+            answer = self.answer = self.pool.submit(_do, str(out), task.kind, task.name)
             self.process = self.process or next(iter(self.pool._processes.values()), None)
         return answer.result()
 
-    def kill(self) -> None:
-        """In the middle of a task, too (`kill_workers` of Python 3.14)."""
+    def end(self) -> None:
+        """In the middle of a task, too (`kill_workers` of Python 3.14); who has answered tidies up and leaves."""
         with self.lock:
-            if self.process is not None:
+            if self.process is not None and self.answer is not None and not self.answer.done():
                 self.process.kill()
             self.pool.shutdown(wait=self.process is not None, cancel_futures=True)
 
@@ -95,7 +96,7 @@ class Processes:
         """At the end, and also in the middle of a task: what is unfinished goes on in the next run."""
         self._stopped.set()
         for worker in self._all:
-            worker.kill()
+            worker.end()
 
     def _worker(self) -> _Worker:
         try:
